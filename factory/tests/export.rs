@@ -74,7 +74,8 @@ fn an_export_grades_as_the_native_grader_does() {
     let (corpus, out) = (desk.join("corpus"), desk.join("export"));
     let kinds = ["--count", "8", "--modality", "tabular,text", "--seed", "3"];
     let made = factory(&[&["generate", "--out", corpus.as_str()][..], &kinds].concat());
-    assert!(made.status.success());
+    // 3: some slots stay empty.
+    assert!(matches!(made.status.code(), Some(0 | 3)), "{made:?}");
     let export = ["export", corpus.as_str(), "--format", "mlebench", out.as_str()];
     let output = factory(&export);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -82,6 +83,7 @@ fn an_export_grades_as_the_native_grader_does() {
     assert!(String::from_utf8(again.stderr).unwrap().contains("is not empty"));
 
     let corpus = Corpus::open(&corpus).unwrap();
+    assert!(corpus.tasks().len() >= 6, "{} tasks", corpus.tasks().len());
     let mut submissions = Vec::new();
     let mut native = Vec::new();
     for task in corpus.tasks() {

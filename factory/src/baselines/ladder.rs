@@ -31,6 +31,9 @@ pub const SEEDS: usize = 3;
 
 /// Trees of a forest. A few hundred rows are no better served by more.
 const TREES: usize = 40;
+/// Trees of each class's forest where there are many classes: forests of dozens of classes would
+/// take as long as all the rest of a corpus.
+const TREES_OF_MANY: usize = 20;
 
 /// Penalty of the linear rungs, as in scikit-learn's defaults (C = 1, alpha = 1).
 const PENALTY: f64 = 1.0;
@@ -305,12 +308,6 @@ fn forests_of(
     truth: &Truth,
     relative: bool,
 ) -> Result<([Forecast; SEEDS], Forecast), ForestError> {
-    let columns = inputs.train.ncols();
-    let root = floor((columns as f64).sqrt());
-    let candidates = [
-        ForestSettings { trees: TREES, tried: root.max(1), leaf: 1 },
-        ForestSettings { trees: TREES, tried: columns.div_ceil(2), leaf: 3 },
-    ];
     let targets: Vec<Vec<f64>> = match truth {
         Truth::Classes { values, names } => {
             let indicator = |class: usize| -> Vec<f64> {
@@ -327,6 +324,13 @@ fn forests_of(
         }
         _ => vec![truth.as_numbers()],
     };
+    let trees = if targets.len() > MANY { TREES_OF_MANY } else { TREES };
+    let columns = inputs.train.ncols();
+    let root = floor((columns as f64).sqrt());
+    let candidates = [
+        ForestSettings { trees, tried: root.max(1), leaf: 1 },
+        ForestSettings { trees, tried: columns.div_ceil(2), leaf: 3 },
+    ];
     let seed = |index: u64| stream.index(index).seed();
     // Tuning by out-of-bag squared error, which suits probabilities (Brier) as well.
     let mut chosen: Option<Tuned> = None;

@@ -135,7 +135,7 @@ impl<'a> SlotAttempt<'a> {
     /// Refuses a task of a level that was not asked for, as far as its ladder tells.
     fn level_is_asked(&self, facts: &TaskFacts) -> Result<(), AttemptEnd> {
         let (levels, direction) = (self.brief.levels, facts.blueprint.metric.direction());
-        let level = Level::from_ladder(&facts.ladder.baselines, direction);
+        let level = Level::from_ladder(&facts.ladder.baselines, &facts.thresholds, direction);
         if levels.allow(level) {
             return Ok(());
         }

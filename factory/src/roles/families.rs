@@ -9,10 +9,10 @@
 //! nothing, as of the statistics of items, directions are drawn. One rule in seven has a surprise:
 //! one of its mechanisms works against what the story leads to expect.
 
+use super::shares::Shares;
 use crate::numeric::draws::{Draws, floor};
 use crate::numeric::moments::moments;
 use crate::numeric::rounding::digits;
-use crate::spec::levels::Levels;
 use crate::spec::rule::{Expr, Family, Frame, Rule, Test};
 use crate::spec::scenario::{Effect, Follows, WordColumn, correlation};
 use std::collections::BTreeMap;
@@ -31,51 +31,6 @@ pub const RARE: [(Family, f64); 2] = [(Family::Mismatch, 6.0), (Family::Count, 4
 
 /// Share of rules with a rare family.
 const RARELY: f64 = 0.1;
-
-/// How a rule's variance is divided, were its terms uncorrelated.
-#[derive(Debug, Clone, Copy)]
-pub struct Shares {
-    /// The floor's share, at least and at most.
-    floor: (f64, f64),
-    /// The step's share, at least and at most.
-    step: (f64, f64),
-    /// What the mechanism's shares are multiplied by.
-    mechanism: f64,
-}
-
-impl Shares {
-    /// For columns that every solver reads as they are.
-    pub const WRITTEN: Self = Self { floor: (0.28, 0.33), step: (0.22, 0.26), mechanism: 1.0 };
-    /// For means over neighbours, which only the top rung looks at: the others need more of the
-    /// rest.
-    pub const SURROUNDED: Self = Self { floor: (0.28, 0.33), step: (0.32, 0.36), mechanism: 0.7 };
-    /// For statistics that all but the top rung read imperfectly: without more of what they do
-    /// read, the lower rungs would drown in noise.
-    pub const CARRIED: Self = Self { floor: (0.33, 0.36), step: (0.46, 0.50), mechanism: 0.4 };
-}
-
-impl Shares {
-    /// The same with more for what columns do together.
-    #[must_use]
-    pub fn interacting(self) -> Self {
-        Self { mechanism: 1.5 * self.mechanism, ..self }
-    }
-
-    /// The same with as much for the step as makes tasks of the named levels likely: what a forest
-    /// finds beyond a line is what has to be found for a medal.
-    #[must_use]
-    pub fn at(self, levels: Levels) -> Self {
-        let Some(middle) = levels.middle() else { return self };
-        let factor = libm::pow(STEP_PER_LEVEL, middle - USUAL_LEVEL);
-        let step = (factor * self.step.0, factor * self.step.1);
-        Self { step, ..self }
-    }
-}
-
-/// What the step's share is multiplied by to make a task one level harder.
-const STEP_PER_LEVEL: f64 = 1.5;
-/// The mean level of tasks of which no level is asked.
-const USUAL_LEVEL: f64 = 3.5;
 
 /// How many standard deviations the reference of a factor lies off the middle, towards where it
 /// does not count: so that a product of two causes moves the target as each of them does.
@@ -167,10 +122,10 @@ pub fn trains(rule: &Rule) -> bool {
     !first.is_multiple_of(HELD_OUT_SKELETONS)
 }
 
-/// Whether a rule of another family has the mechanism of a rare one.
-pub fn mixes(rule: &Rule) -> bool {
-    let exprs = rule.exprs();
-    RARE.iter().any(|(rare, _)| *rare != rule.family && rare.is_in(&exprs))
+/// Whether the terms of a family have the mechanism of a rare one beside their own.
+pub fn mixes(family: Family, terms: &[(f64, Expr)]) -> bool {
+    let exprs: Vec<Expr> = terms.iter().map(|(_, expr)| expr.clone()).collect();
+    RARE.iter().any(|(rare, _)| *rare != family && rare.is_in(&exprs))
 }
 
 /// A family for rules that have `rest` columns for their mechanism. `rarely` decides whether it is a

@@ -24,6 +24,7 @@ mod role;
 mod rule_request;
 pub mod scoring;
 mod series;
+pub mod shares;
 #[cfg(test)]
 mod signs;
 pub mod strategist;

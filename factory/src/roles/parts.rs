@@ -1,7 +1,8 @@
 //! The columns of a blueprint by the part that they can play in a rule, and how they are dealt.
 
-use super::families::{Columns, Shares, Step};
+use super::families::{Columns, Step};
 use super::rule_request::{RuleColumn, RuleColumns};
+use super::shares::Shares;
 use super::strategist::RULED;
 use crate::media::Reach;
 use crate::numeric::draws::Draws;
@@ -49,6 +50,11 @@ impl Parts {
         let recorded = blueprint.structure.records.as_ref().map(|spec| spec.of.clone());
         let parts = Self { effects, follows, recorded, ..Self::among(blueprint, words) };
         parts.of_causes()
+    }
+
+    /// The same for one of the axes of classes without an order.
+    pub(super) fn of_axis(self, axes: usize) -> Self {
+        Self { shares: Shares::of_axis(axes), ..self }
     }
 
     /// The same without columns that move nothing, where enough are left.
@@ -246,6 +252,11 @@ fn meaning(blueprint: &Blueprint, name: &String) -> String {
     }
     if blueprint.queries().is_some_and(|queries| queries.own.contains(name)) {
         return "the same in all rows of a query".to_owned();
+    }
+    if blueprint.structure.records.as_ref().is_some_and(|records| records.of == *name) {
+        return "stands in no table, but follows from the row's records in a second file; some \
+                term uses it"
+            .to_owned();
     }
     String::new()
 }

@@ -1,8 +1,9 @@
 //! Strategy for several series over time.
 
 use super::RoleRefusal;
-use super::families::{self, Columns, Shares, Step};
+use super::families::{self, Columns, Step};
 use super::rule_request::{RuleAuthor, RuleColumn, RuleColumns, RuleRequest};
+use super::shares::Shares;
 use super::strategist::{POPULATION, balanced, percent};
 use crate::data::assets;
 use crate::numeric::draws::Draws;

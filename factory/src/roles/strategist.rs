@@ -24,7 +24,7 @@ use crate::spec::layout::{
 use crate::spec::mutation::Mutation;
 use crate::spec::rule::{Expr, Family, Frame, Rule};
 use crate::spec::scenario::{
-    self, ItemSpec, NumberColumn, NumberTarget, Shape, Story, TableScenario,
+    self, Cause, ItemSpec, NumberColumn, NumberTarget, Shape, Story, TableScenario,
 };
 use crate::spec::seed::Trait;
 use crate::spec::structure::{RecordSpec, RowStructure};
@@ -150,8 +150,16 @@ fn rows<E: From<RoleRefusal>>(
         blueprint.follows.retain(|line| line.child != *of && line.parent != *of);
     }
     let population = assets::population(&blueprint, POPULATION);
+    let axes = plan.classes.map(nominal::axes);
+    let parts_of = |blueprint: &Blueprint, causes: &[Cause]| {
+        let parts = Parts::of(blueprint, causes);
+        match axes {
+            Some(axes) => parts.of_axis(axes),
+            None => parts,
+        }
+    };
     for (column, classes) in scoring.targets {
-        let parts = Parts::of(&blueprint, story.causes_of(graded.unwrap_or(&column)));
+        let parts = parts_of(&blueprint, story.causes_of(graded.unwrap_or(&column)));
         let columns = parts.columns(&blueprint, &population);
         let draft = draft(brief, &blueprint, &parts, &population, draws)?;
         let request = RuleRequest {
@@ -168,8 +176,8 @@ fn rows<E: From<RoleRefusal>>(
         let rule = request.ask(author)?;
         let mut target = unlinked(column, classes, Some(rule));
         // Further axes have no direction: classes are no more and no less.
-        let further = plan.classes.map_or(0, |plan| nominal::axes(plan) - 1);
-        let parts = Parts::of(&blueprint, &[]);
+        let further = axes.map_or(0, |axes| axes - 1);
+        let parts = parts_of(&blueprint, &[]);
         for _ in 0..further {
             target.axes.push(self::draft(brief, &blueprint, &parts, &population, draws)?.rule);
         }
@@ -380,13 +388,13 @@ pub(super) fn balanced(
     let mut usual = None;
     for _ in 0..DRAFTS {
         let Some((family, terms)) = draft(draws) else { continue };
+        if families::mixes(family, &terms) {
+            continue;
+        }
         let shares = terms.iter().map(|(share, _)| *share).collect();
         let Some(rule) = Rule::balanced(family, terms, population) else { continue };
         let carried = rule.shares(population).iter().all(|share| *share >= LEAST_SHARE);
         let trains = families::trains(&rule);
-        if families::mixes(&rule) {
-            continue;
-        }
         if !carried || split == Split::Train && !trains {
             continue;
         }

@@ -37,8 +37,11 @@ pub(super) struct Structure {
     pub few: bool,
 }
 
-/// Training rows that a table can have.
-const MOST_ROWS: usize = 400;
+/// Training rows of each class, where there are many, and most training rows of such a table.
+const CLASS_ROWS: (usize, usize) = (15, 600);
+/// How many times as many rows the most frequent class has as the rarest, from which on the rarest
+/// have hardly any.
+const LONG_TAIL: f64 = 15.0;
 /// Most classes of a table.
 const MOST_CLASSES: usize = 40;
 /// Test rows of a table whose classes are many or uneven.
@@ -101,7 +104,8 @@ impl Structure {
             train = train * 3 / 4;
         }
         if let Some(plan) = self.classes {
-            train = train.max((12 * plan.count).min(MOST_ROWS));
+            let (each, most) = CLASS_ROWS;
+            train = train.max((each * plan.count).min(most));
             // Rare classes are judged by few rows.
             test = test.max((900 + 15 * plan.count).min(MOST_TESTED));
         }
@@ -122,6 +126,9 @@ impl Structure {
                 Metric::QuadraticKappa => false,
                 // A sample of the rows has to hold every class.
                 Metric::OvrAuc => plan.ratio < 2.0 && plan.count <= 12,
+                // At the end of a long tail, a class has two or three training rows: their mean is
+                // mostly luck.
+                Metric::MacroF1 | Metric::BalancedAccuracy => plan.ratio <= LONG_TAIL,
                 _ => true,
             };
         }
@@ -161,7 +168,7 @@ fn classes(dna: &Dna, draws: &mut Draws) -> Option<ClassPlan> {
         1.0
     };
     // Beyond, classes at the end of a tail are single rows, whose F1 is mostly luck.
-    let most = if ratio > 15.0 { most.min(30) } else { most };
+    let most = if ratio > LONG_TAIL { most.min(30) } else { most };
     Some(ClassPlan { count: count.clamp(2, most), ratio: percent(ratio) })
 }
 
@@ -216,14 +223,18 @@ const NOVEL: f64 = 0.6;
 
 /// The relation of a row to its records: in training what is usually computed of them finds it, in
 /// held-out tasks nothing but a look at the files does.
-fn relation(split: Split, second: &str, item: &str, draws: &mut Draws) -> Relation {
+fn relation(
+    split: Split,
+    sources: &[String],
+    [second, item]: [&str; 2],
+    draws: &mut Draws,
+) -> Relation {
     if split == Split::Train {
         return draws.pick(&[Relation::Mean, Relation::Largest]).clone();
     }
-    let sources = ["device", "hand", "import"];
     let relations = [
         Relation::Latest,
-        Relation::Source { name: (*draws.pick(&sources)).to_owned() },
+        Relation::Source { name: draws.pick(sources).clone() },
         Relation::Catalogue {
             file: second.to_owned(),
             item: item.to_owned(),
@@ -245,7 +256,7 @@ fn records(
         Split::Train => RECORDED,
         Split::Val => NOVEL,
     };
-    if !draws.chance(share) && !blueprint.dna.has(Trait::RelatedTables) {
+    if !draws.chance(share) && !blueprint.dna.has(Trait::RelatedTables) || causes.is_empty() {
         return None;
     }
     let known = FILES.iter().find(|(domain, ..)| *domain == blueprint.domain);
@@ -254,12 +265,9 @@ fn records(
     if [DAY, source.name.as_str(), item].iter().any(|name| taken(name)) {
         return None;
     }
-    if causes.is_empty() {
-        return None;
-    }
     Some(RecordSpec {
         of: (*draws.pick(causes)).to_owned(),
-        relation: relation(blueprint.split, second, item, draws),
+        relation: relation(blueprint.split, &source.words, [second, item], draws),
         file: file.to_owned(),
         day: DAY.to_owned(),
         source,

@@ -9,6 +9,7 @@ use crate::data::table::Cells;
 use crate::media::Reading;
 use crate::numeric::draws::Draws;
 use crate::roles::TaskFacts;
+use crate::spec::blueprint::Target;
 use crate::spec::config::Preset;
 use polars::prelude::{Column, DataFrame};
 use tasks::metrics::Metric;
@@ -142,9 +143,13 @@ fn resampled(
     gaps
 }
 
-/// Checks that a forest beats the constant on rows it was not fitted to, by squared error.
+/// Checks that a forest beats the constant on rows it was not fitted to: by squared error, or by
+/// the task's own metric where there are classes without an order. Among dozens of classes, a small
+/// forest's probabilities vary so much that their squared error is no less than a constant's, though
+/// its most likely class is right more often.
 pub(super) fn learnable(facts: &TaskFacts) -> Result<(), Refusal> {
-    if let Forecast::Structured(_) = facts.ladder.out_of_bag {
+    let is_nominal = facts.blueprint.targets.iter().any(Target::is_nominal);
+    if is_nominal || matches!(facts.ladder.out_of_bag, Forecast::Structured(_)) {
         return generic_rung_learns(facts);
     }
     let truths = facts.assets.train_truth.parts();

@@ -156,7 +156,11 @@ impl Ratings {
         match Level::from_solvers(&reached.collect()) {
             Some(level) => TaskLevel { level, source: LevelSource::Solvers },
             None => TaskLevel {
-                level: Level::from_ladder(&manifest.baselines, manifest.direction()),
+                level: Level::from_ladder(
+                    &manifest.baselines,
+                    &manifest.thresholds,
+                    manifest.direction(),
+                ),
                 source: LevelSource::Ladder,
             },
         }

@@ -3,7 +3,7 @@
 use super::solver::Solver;
 use crate::metrics::Direction;
 use crate::task::Baselines;
-use crate::thresholds::Milestone;
+use crate::thresholds::{Milestone, Thresholds};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -101,11 +101,15 @@ impl Level {
         })
     }
 
-    /// From the task's ladder alone: an estimate for tasks that no solver has rated.
-    pub fn from_ladder(baselines: &Baselines, direction: Direction) -> Self {
-        let [_, median, bronze, _] = baselines.ladder;
+    /// From the task's ladder alone, and what lies between its median and its bronze threshold: an
+    /// estimate for tasks that no solver has rated.
+    pub fn from_ladder(
+        baselines: &Baselines,
+        thresholds: &Thresholds,
+        direction: Direction,
+    ) -> Self {
         let way = |score| baselines.way(score, direction);
-        let gap = way(bronze) - way(median);
+        let gap = way(thresholds.bronze_threshold) - way(thresholds.median_threshold);
         let above = BANDS.iter().filter(|end| gap >= **end).count();
         Self::ALL[above]
     }
@@ -182,9 +186,14 @@ mod tests {
         let level = |bronze: f64| {
             let text = support::manifest::manifest("t1", 400, [0.9, 0.8, 0.7, 0.6]);
             let mut manifest: Manifest = serde_json::from_str(&text).unwrap();
-            manifest.baselines.ladder = [0.5, 0.6, bronze, 0.9];
+            manifest.baselines.ladder = [0.5, 0.6, 0.6, 0.9];
             manifest.baselines.ceiling = 1.0;
-            Level::from_ladder(&manifest.baselines, manifest.direction()).number()
+            let thresholds = Thresholds {
+                median_threshold: 0.6,
+                bronze_threshold: bronze,
+                ..manifest.thresholds
+            };
+            Level::from_ladder(&manifest.baselines, &thresholds, manifest.direction()).number()
         };
         let levels = [0.61, 0.65, 0.69, 0.75, 0.85].map(level);
         assert_eq!(levels, [1, 2, 3, 4, 5]);

@@ -281,7 +281,8 @@ fn levels(corpus: &Utf8Path) -> Vec<u8> {
     let corpus = Corpus::open(corpus).unwrap();
     let level = |task: &TaskDir| {
         let manifest = task.manifest();
-        Level::from_ladder(&manifest.baselines, manifest.direction()).number()
+        let direction = manifest.direction();
+        Level::from_ladder(&manifest.baselines, &manifest.thresholds, direction).number()
     };
     corpus.tasks().iter().map(level).collect()
 }

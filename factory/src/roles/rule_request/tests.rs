@@ -119,6 +119,24 @@ fn every_fault_of_terms_has_its_code() {
 }
 
 #[test]
+fn rule_uses_what_records_tell() {
+    let recorded = |request: &RuleRequest<'_>| {
+        let records = request.blueprint.structure.records.as_ref()?;
+        let terms = request.drafted().into_iter();
+        Some(terms.filter(|term| !term.number_columns().contains(&*records.of)).collect())
+    };
+    let verdicts = verdicts("tabular/regression", 60, |request| {
+        let whole =
+            |terms: &Vec<Expr>| TERMS.contains(&terms.len()) && request.family().is_in(terms);
+        recorded(request).filter(whole)
+    });
+    for verdict in verdicts {
+        let refusal = verdict.unwrap_err();
+        assert!(refusal.detail.contains("which the row's records tell"), "{refusal:?}");
+    }
+}
+
+#[test]
 fn term_that_another_one_cancels_is_named_with_its_share() {
     let verdicts = verdicts("tabular/regression", 24, |request| {
         (request.family() == Family::Products).then(|| {
