@@ -254,8 +254,8 @@ fn meaning(blueprint: &Blueprint, name: &String) -> String {
         return "the same in all rows of a query".to_owned();
     }
     if blueprint.structure.records.as_ref().is_some_and(|records| records.of == *name) {
-        return "stands in no table, but follows from the row's records in a second file; some \
-                term uses it"
+        return "in no table, but follows from the row's records in a second file; at least one \
+                term has to use it"
             .to_owned();
     }
     String::new()
