@@ -14,8 +14,8 @@ fn trial() -> JailedTrial {
 
 /// The first task of a kind whose ladder has scores.
 fn facts(cell: Cell) -> TaskFacts {
-    let tasks = (0..5).map(|index| RenderedTask::new(cell, index).blueprint);
-    tasks.filter_map(|blueprint| developer::develop(&blueprint, None).ok()).next().unwrap()
+    let mut tasks = (0..5).map(|index| RenderedTask::new(cell, index).blueprint);
+    tasks.find_map(|blueprint| developer::develop(&blueprint, None).ok()).unwrap()
 }
 
 /// The refusal of an evaluator.
