@@ -5,6 +5,7 @@ those of the test rows), `files` and `texts` (columns that name files or hold pr
 `columns`: clean number columns, which the parts that follow add to.
 """
 import glob
+import json
 import re
 import warnings
 
@@ -48,9 +49,18 @@ for name in [name for name, kind in kinds.items() if kind == "list of readings"]
     lists = [[float(value) for value in str(cell).split()] for cell in x[name]]
     for what, summary in (("mean", np.mean), ("largest", np.max), ("least", np.min), ("count", len)):
         columns[f"{name} {what}"] = pd.Series([float(summary(values)) for values in lists])
+def further(path):
+    """A further table: CSV, or lines of JSON, each with an id and a list of records."""
+    if path.endswith(".csv"):
+        return pd.read_csv(path)
+    lines = [json.loads(line) for line in open(path)]
+    (name,) = [name for name in lines[0] if isinstance(lines[0][name], list)]
+    return pd.json_normalize(lines, name, ID).astype({ID: x_ids.dtype})
+
+
 # What is usually computed of records of rows in other files.
-for path in sorted(glob.glob("input/*.csv")):
-    records = pd.read_csv(path)
+for path in sorted(glob.glob("input/*.csv") + glob.glob("input/*.jsonl")):
+    records = further(path)
     if path in OWN or ID not in records:
         continue
     by = records.groupby(ID)

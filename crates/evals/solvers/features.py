@@ -109,17 +109,33 @@ def plain_columns(y):
     return columns
 
 
+def nested(name):
+    """Lines of JSON with lists of objects, as a table of these, beside what else a line says."""
+    with open(f"input/{name}") as file:
+        lines = [json.loads(line) for line in file]
+    lists = [key for key in lines[0] if isinstance(lines[0][key], list)]
+    if not lists:
+        return pd.json_normalize(lines)
+    meta = [key for key in lines[0] if key != lists[0]]
+    other = pd.json_normalize(lines, lists[0], meta)
+    # Ids of tables are numbers where they look like some.
+    for key in meta:
+        if key in both and pd.api.types.is_numeric_dtype(both[key]):
+            other[key] = pd.to_numeric(other[key], errors="coerce")
+    return other
+
+
 def joined_tables():
     """Numbers of other tables in the folder that share a column with the rows."""
     columns = {}
-    for path in sorted(glob("input/*.csv")):
+    for path in sorted(glob("input/*.csv") + glob("input/*.jsonl")):
         name = os.path.basename(path)
         if (
             name in ("train.csv", "test.csv", "sample_submission.csv", "edges.csv")
             or os.path.getsize(path) > 2e7
         ):
             continue
-        other = read(name, low_memory=False)
+        other = nested(name) if name.endswith(".jsonl") else read(name, low_memory=False)
         keys = [
             key
             for key in other
@@ -144,7 +160,9 @@ def joined_tables():
             ]
         for table in tables:
             for column in table:
-                columns[f"{name[:-4]} {column}"] = both[key].astype(str).map(table[column]).to_numpy()
+                columns[f"{os.path.splitext(name)[0]} {column}"] = (
+                    both[key].astype(str).map(table[column]).to_numpy()
+                )
     return columns
 
 

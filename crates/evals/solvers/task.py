@@ -5,6 +5,7 @@ seconds). It reads the public folder and nothing
 else, and knows of no manifest.
 """
 
+import json
 import os
 import re
 import time

@@ -3,6 +3,7 @@
 pub mod assets;
 mod bonds;
 pub mod items;
+pub mod json_lines;
 pub mod labels;
 mod latents;
 pub mod likeness;

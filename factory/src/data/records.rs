@@ -1,11 +1,12 @@
 //! Numbers that follow from a row's records, which stand in a file of their own.
 
+use super::json_lines::to_json_lines;
 use super::table;
 use crate::numeric::draws::Draws;
 use crate::numeric::moments::moments;
 use crate::numeric::rounding::round;
 use crate::spec::scenario::NumberColumn;
-use crate::spec::structure::{RecordSpec, Relation, date};
+use crate::spec::structure::{RecordFormat, RecordSpec, Relation, date};
 use std::collections::{BTreeMap, BTreeSet};
 use tasks::stream::Stream;
 
@@ -36,7 +37,7 @@ pub struct Record {
 /// The records of all rows.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Records {
-    /// In the order in which they are written, which says nothing.
+    /// In an order that says nothing.
     pub all: Vec<Record>,
     /// The items of the catalogue with their values, as they are written; none without one.
     pub catalogue: Vec<(String, f64)>,
@@ -112,6 +113,19 @@ impl Records {
         vec![counts, means, least, largest]
     }
 
+    /// The row of each record, in the order in which records are written.
+    pub fn rows(&self, format: RecordFormat) -> Vec<usize> {
+        let mut rows: Vec<usize> = self.all.iter().map(|record| record.row).collect();
+        if format == RecordFormat::JsonLines {
+            let mut first = BTreeMap::new();
+            for (place, row) in rows.iter().enumerate() {
+                first.entry(*row).or_insert(place);
+            }
+            rows.sort_by_key(|row| first[row]);
+        }
+        rows
+    }
+
     /// The files, by their path within the public half: records, and items with their values where
     /// there is a catalogue. `ids` are those of the rows, in natural order.
     pub fn files(
@@ -143,7 +157,12 @@ impl Records {
             let values: Vec<f64> = each().map(|record| record.value).collect();
             columns.push(table::numbers(&spec.of, &values, decimals));
         }
-        files.insert(spec.path(), table::to_csv(&table::from_columns(columns)));
+        let records = table::from_columns(columns);
+        let bytes = match spec.format {
+            RecordFormat::Csv => table::to_csv(&records),
+            RecordFormat::JsonLines => to_json_lines(&records, &spec.file),
+        };
+        files.insert(spec.path(), bytes);
         files
     }
 }
@@ -288,6 +307,8 @@ impl Drawer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::json_lines::read_table;
+    use crate::data::table::Cells;
     use crate::numeric::linear::Linear;
     use crate::numeric::matrix::from_columns;
     use crate::spec::scenario::WordColumn;
@@ -315,6 +336,7 @@ mod tests {
             source: WordColumn::try_from("source: device manual import".to_owned()).unwrap(),
             least: 4,
             most: 9,
+            format: RecordFormat::Csv,
         }
     }
 
@@ -383,5 +405,21 @@ mod tests {
         assert_eq!(lines("visits.csv").lines().count(), records.all.len() + 1);
         assert!(lines("catalogue.csv").starts_with("item,load\n"));
         assert_eq!(lines("catalogue.csv").lines().count(), 151);
+    }
+
+    #[test]
+    fn lines_of_json_hold_the_records_of_a_row_each() {
+        let (spec, values, records) = drawn(Relation::Mean);
+        let spec = RecordSpec { format: RecordFormat::JsonLines, ..spec };
+        let names: Vec<String> = (0..values.len()).map(|row| format!("r{row}")).collect();
+        let ids: Vec<&str> = names.iter().map(String::as_str).collect();
+        let files = records.files(&spec, "load_id", &ids, 1);
+        let bytes = &files["visits.jsonl"];
+        assert_eq!(bytes.split(|byte| *byte == b'\n').count(), values.len() + 1);
+        let read = read_table("visits.jsonl", bytes, "load_id").unwrap();
+        let written: Vec<&str> =
+            records.rows(spec.format).into_iter().map(|row| ids[row]).collect();
+        assert_eq!(table::cells(&read, "load_id"), Some(Cells::Text(written)));
+        assert_eq!(read.get_column_names(), ["load_id", "day", "load", "source"]);
     }
 }

@@ -12,7 +12,7 @@ use crate::spec::generated::{GeneratedItemLayout, ItemForm};
 use crate::spec::layout::{ItemLayout, NetworkLayout};
 use crate::spec::mutation::{Mutation, SENTINEL};
 use crate::spec::rule::{Expr, Term, Test};
-use crate::spec::structure::{ReadingSpec, Relation, Summary};
+use crate::spec::structure::{ReadingSpec, RecordFormat, Relation, Summary};
 use std::fmt::Write as _;
 
 /// A script's lines that undo the mutations and replace `x` by the rule's terms, and `y` by its
@@ -110,7 +110,17 @@ fn summed(blueprint: &Blueprint) -> String {
 fn related(blueprint: &Blueprint) -> String {
     let Some(spec) = &blueprint.structure.records else { return String::new() };
     let (of, id, path) = (&spec.of, &blueprint.id_column, spec.path());
-    let mut code = format!("r = pd.read_csv(\"input/{path}\")\n");
+    // In JSON, ids are texts.
+    let texts = format!("dtype={{{id:?}: str}}");
+    let mut code = match spec.format {
+        RecordFormat::Csv => format!("r = pd.read_csv(\"input/{path}\", {texts})\n"),
+        RecordFormat::JsonLines => format!(
+            "import json\n\
+             r = [json.loads(line) for line in open(\"input/{path}\")]\n\
+             r = pd.json_normalize(r, {:?}, {id:?})\n",
+            spec.file
+        ),
+    };
     let summary = match &spec.relation {
         Relation::Mean => "mean",
         Relation::Largest => "max",
@@ -130,7 +140,7 @@ fn related(blueprint: &Blueprint) -> String {
     let _ = write!(
         code,
         "r = r.groupby({id:?})[{of:?}].{summary}()\n\
-         k = [pd.read_csv(f\"input/{{f}}.csv\")[{id:?}] for f in (\"train\", \"test\")]\n\
+         k = [pd.read_csv(f\"input/{{f}}.csv\", {texts})[{id:?}] for f in (\"train\", \"test\")]\n\
          x[{of:?}] = pd.concat(k).map(r).to_numpy()\n",
     );
     code

@@ -4,7 +4,7 @@ use super::ExtraFiles;
 use crate::data::assets::Assets;
 use crate::data::records::Records;
 use crate::spec::blueprint::Blueprint;
-use crate::spec::structure::{RecordSpec, Relation, date};
+use crate::spec::structure::{RecordFormat, RecordSpec, Relation, date};
 use std::collections::BTreeMap;
 
 /// The records of a task with how they are related to its rows.
@@ -31,14 +31,20 @@ pub(super) fn extra_files(blueprint: &Blueprint, assets: &Assets) -> Vec<ExtraFi
     let (first, last) =
         (days().min().map_or_else(String::new, date), days().max().map_or_else(String::new, date));
     let sources = spec.source.words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>();
-    let shared = format!(
-        "{} lines with several for each row of both tables: `{id}` of the row; `{}`, a date from \
-         {first} to {last}; `{}`, one of {}",
-        records.all.len(),
-        spec.day,
-        spec.source.name,
-        sources.join(", "),
-    );
+    let count = records.all.len();
+    let day = format!("`{}`, a date from {first} to {last}", spec.day);
+    let source = format!("`{}`, one of {}", spec.source.name, sources.join(", "));
+    let shared = match spec.format {
+        RecordFormat::Csv => format!(
+            "{count} lines with several for each row of both tables: `{id}` of the row; {day}; \
+             {source}"
+        ),
+        RecordFormat::JsonLines => format!(
+            "a line of JSON for each row of both tables, with `{id}` of the row and `{}`, a list of \
+             its records; {count} records in all, each with {day}; {source}",
+            spec.file
+        ),
+    };
     let values = || records.all.iter().map(|record| record.value);
     let (low, high) =
         (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));

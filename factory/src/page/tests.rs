@@ -110,8 +110,9 @@ fn pages_tell_the_columns_of_records_and_not_what_is_made_of_them() {
         let page = task.page();
         assert!(!page.contains(&format!("| `{}` |", spec.of)), "{page}");
         for name in [&spec.of, &task.blueprint.id_column, &spec.day, &spec.source.name] {
-            let line = page.lines().filter(|line| line.contains(".csv`: "));
-            assert!(line.into_iter().any(|line| line.contains(&format!("`{name}`"))), "{page}");
+            let line = |line: &&str| line.contains(".csv`: ") || line.contains(".jsonl`: ");
+            let mut line = page.lines().filter(line);
+            assert!(line.any(|line| line.contains(&format!("`{name}`"))), "{page}");
         }
         for path in task.blueprint.kind().files(&task.blueprint, &task.assets).keys() {
             assert!(page.contains(&format!("- `{path}`: ")), "{page}");

@@ -11,8 +11,8 @@ use crate::spec::mix::Cell;
 use crate::spec::scenario::WordColumn;
 use crate::spec::seed::Trait;
 use crate::spec::structure::{
-    DateSpec, Drift, GroupSpec, ParentSpec, ReadingSpec, RecordSpec, Relation, RowStructure,
-    Summary, ZeroSpec,
+    DateSpec, Drift, GroupSpec, ParentSpec, ReadingSpec, RecordFormat, RecordSpec, Relation,
+    RowStructure, Summary, ZeroSpec,
 };
 use tasks::metrics::Metric;
 use tasks::task::{Formulation, Modality, RowCounts, Split};
@@ -216,6 +216,8 @@ const DAY: &str = "noted_on";
 const SOURCES: &str = "noted_by: device hand import";
 /// Items of a catalogue: so many that each is rare.
 const ITEMS: (usize, usize) = (120, 180);
+/// Share of files of records that are lines of JSON.
+const NESTED: f64 = 0.4;
 /// Share of training tables with records, beside those whose seed has related tables.
 const RECORDED: f64 = 0.15;
 /// The same of held-out tables, whose records are like those of no training task.
@@ -265,6 +267,8 @@ fn records(
     if [DAY, source.name.as_str(), item].iter().any(|name| taken(name)) {
         return None;
     }
+    let mut of_format = Draws::new(blueprint.origin.stream("record format"));
+    let format = if of_format.chance(NESTED) { RecordFormat::JsonLines } else { RecordFormat::Csv };
     Some(RecordSpec {
         of: (*draws.pick(causes)).to_owned(),
         relation: relation(blueprint.split, &source.words, [second, item], draws),
@@ -273,6 +277,7 @@ fn records(
         source,
         least: 4,
         most: draws.whole(7, 10),
+        format,
     })
 }
 

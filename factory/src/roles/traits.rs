@@ -4,6 +4,7 @@
 use super::Brief;
 use super::briefs::BriefSet;
 use super::strategist::strategise;
+use crate::data::json_lines::read_table;
 use crate::data::table;
 use crate::numeric::moments::median;
 use crate::package::public_tables;
@@ -26,8 +27,11 @@ fn structures(cell: &str, traits: &[Trait]) -> Vec<TaskStructure> {
         let [train, test] = public_tables(&blueprint, &assets)
             .map(|one| table::read_csv(&table::to_csv(&one)).unwrap());
         let (id, prediction) = (&*blueprint.id_column, &blueprint.prediction);
-        let others = blueprint.kind().files(&blueprint, &assets).into_values();
-        let others: Vec<_> = others.map(|bytes| table::read_csv(&bytes).unwrap()).collect();
+        let others = blueprint.kind().files(&blueprint, &assets).into_iter();
+        let read = |(path, bytes): (String, Vec<u8>)| {
+            read_table(&path, &bytes, &blueprint.id_column).unwrap()
+        };
+        let others: Vec<_> = others.map(read).collect();
         let (train, test, others) = (&train, &test, &others[..]);
         Some(TaskStructure::of(&PublicTables { train, test, id, prediction, others }))
     };

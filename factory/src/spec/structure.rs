@@ -132,6 +132,20 @@ pub struct RecordSpec {
     pub least: usize,
     /// Most records of a row.
     pub most: usize,
+    /// How they are written.
+    #[serde(default)]
+    pub format: RecordFormat,
+}
+
+/// How records are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordFormat {
+    /// A line for each record.
+    #[default]
+    Csv,
+    /// A line of JSON for each row, with a list of its records.
+    JsonLines,
 }
 
 /// How a number follows from a row's records.
@@ -185,7 +199,11 @@ impl Relation {
 impl RecordSpec {
     /// Name of the file of records.
     pub fn path(&self) -> String {
-        format!("{}.csv", self.file)
+        let ending = match self.format {
+            RecordFormat::Csv => "csv",
+            RecordFormat::JsonLines => "jsonl",
+        };
+        format!("{}.{ending}", self.file)
     }
 
     /// Names of its files.

@@ -60,10 +60,13 @@ fn suspects(task: &Staged) -> Result<Suspects<'_>, Refusal> {
         },
         format: blueprint.item().map(|layout| layout.format),
         links: assets.links.iter().map(|link| link.map(|end| written[end])).collect(),
-        records: assets
+        records: blueprint
+            .structure
             .records
             .iter()
-            .flat_map(|records| records.all.iter().map(|record| written[record.row]))
+            .zip(&assets.records)
+            .flat_map(|(spec, records)| records.rows(spec.format))
+            .map(|row| written[row])
             .collect(),
         truths: both.map(truths).collect(),
         known: assets.train_ids.len(),

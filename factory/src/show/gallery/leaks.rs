@@ -8,6 +8,8 @@ use super::rows::Rows;
 use super::task::{GalleryTarget, GalleryTask};
 use super::{GalleryError, graphs};
 use crate::data::items::Item;
+use crate::data::json_lines::read_table;
+use crate::data::table::{self, Cells};
 use crate::verify::leaks::CLOSEST;
 use crate::verify::probe::{HARMLESS, PERMUTATIONS, RUNS};
 use crate::verify::suspects::{Probe, Suspects, Truths};
@@ -120,8 +122,17 @@ fn suspects<'a>(task: &'a GalleryTask, items: &'a [Item]) -> Result<Suspects<'a>
     });
     let records = match &task.blueprint.structure.records {
         Some(spec) => {
+            let id = &task.dir.manifest().id_column;
             let path = task.dir.public().path().join(spec.path());
-            Rows::read(&path)?.rows.iter().filter_map(|row| row.first().and_then(end)).collect()
+            let table = read_table(path.as_str(), &fs::read(&path)?, id).map_err(|error| {
+                GalleryError::Unreadable { path: path.clone(), fault: error.to_string() }
+            })?;
+            match table::cells(&table, id) {
+                Some(Cells::Text(ids)) => {
+                    ids.into_iter().filter_map(|id| place.get(id).copied()).collect()
+                }
+                _ => Vec::new(),
+            }
         }
         None => Vec::new(),
     };

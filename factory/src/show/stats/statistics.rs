@@ -10,6 +10,7 @@ use super::structure::{self, PublicTables, StructureRow, TaskStructure};
 use crate::corpus::folder::{self, CorpusError, Record};
 use crate::corpus::frames;
 use crate::corpus::ledger::{self, Entry};
+use crate::data::json_lines::read_table;
 use crate::data::likeness::Likeness;
 use crate::data::table;
 use crate::numeric::intervals::Quantiles;
@@ -148,16 +149,16 @@ const PUBLIC: &str = "prepared/public/";
 fn structure_of(task: &TaskDir) -> io::Result<TaskStructure> {
     let read = |name: &str| {
         let bytes = fs::read(task.public().path().join(name))?;
-        table::read_csv(&bytes)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+        read_table(name, &bytes, &task.manifest().id_column)
     };
     let (train, test) = (read("train.csv")?, read("test.csv")?);
     let manifest = task.manifest();
     let known = ["train", "test", "sample_submission"].map(|name| format!("{PUBLIC}{name}.csv"));
     let others = manifest.hashes.keys().filter(|path| !known.contains(path));
     let others = others.filter_map(|path| path.strip_prefix(PUBLIC));
-    let is_table =
-        |name: &&str| Utf8Path::new(name).extension() == Some("csv") && !name.contains('/');
+    let is_table = |name: &&str| {
+        matches!(Utf8Path::new(name).extension(), Some("csv" | "jsonl")) && !name.contains('/')
+    };
     let others = others.filter(is_table);
     let others = others.map(read).collect::<io::Result<Vec<_>>>()?;
     let (id, prediction, others) = (&*manifest.id_column, &manifest.prediction, &others[..]);
