@@ -113,9 +113,13 @@ def nested(name):
     """Lines of JSON with lists of objects, as a table of these, beside what else a line says."""
     with open(f"input/{name}") as file:
         lines = [json.loads(line) for line in file]
-    lists = [key for key in lines[0] if isinstance(lines[0][key], list)]
+    lists = [
+        key
+        for key in (lines[0] if lines and isinstance(lines[0], dict) else [])
+        if lines[0][key] and isinstance(lines[0][key], list) and isinstance(lines[0][key][0], dict)
+    ]
     if not lists:
-        return pd.json_normalize(lines)
+        return pd.json_normalize([line for line in lines if isinstance(line, dict)])
     meta = [key for key in lines[0] if key != lists[0]]
     other = pd.json_normalize(lines, lists[0], meta)
     # Ids of tables are numbers where they look like some.
@@ -166,10 +170,37 @@ def joined_tables():
     return columns
 
 
+def changes(path):
+    """What changes over the frames of a clip: light, contrast, how much differs, and the shift under
+    which a frame is most like the one before."""
+    seen, times = frames(path)
+    if len(seen) < 2:
+        return [0.0] * 7
+    steps = np.diff(times)
+    off = seen - np.median(seen, axis=(1, 2), keepdims=True)
+    spectra = np.fft.rfft2(off)
+    shifts = []
+    for before, after, step in zip(spectra, spectra[1:], steps):
+        like = np.fft.fftshift(np.fft.irfft2(after * before.conj(), seen.shape[1:]))
+        middle = np.array(like.shape) // 2
+        near = like[middle[0] - 8 : middle[0] + 9, middle[1] - 8 : middle[1] + 9]
+        down, right = np.unravel_index(near.argmax(), near.shape)
+        shifts.append([(down - 8) / step, (right - 8) / step])
+    down, right = np.mean(shifts, axis=0)
+    spread = off.std(axis=(1, 2))
+    return [
+        np.polyfit(times, np.median(seen, axis=(1, 2)), 1)[0],
+        np.polyfit(times, spread, 1)[0] / (spread.mean() + EPS),
+        np.abs(np.diff(off, axis=0)).mean(),
+        np.abs(off[-1] - off[0]).mean(),
+        down, right, np.hypot(down, right),
+    ]  # fmt: skip
+
+
 def picture_features(column):
     """Histograms of colour and of gradient directions on a grid, thumbnails on their main axes."""
     paths, size = both[column], working_size(column)
-    colour = is_coloured(column)
+    colour, clip = is_coloured(column), is_clip(column)
     known = {}
     for path in paths.dropna().unique():
         full = picture(path, size, colour)
@@ -203,7 +234,8 @@ def picture_features(column):
         thumb = (
             np.asarray(Image.fromarray((255 * grey).astype(np.uint8)).resize((12, 12)), float).ravel() / 255
         )
-        known[path] = np.array([*out, *grid.ravel(), *thumb], np.float32)
+        between = changes(path) if clip else []
+        known[path] = np.array([*between, *out, *grid.ravel(), *thumb], np.float32)
     width = len(next(iter(known.values())))
     rows = np.stack([known.get(path, np.full(width, np.nan, np.float32)) for path in paths])
     rows = np.where(np.isnan(rows), np.nanmean(rows, axis=0), rows)

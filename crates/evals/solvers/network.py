@@ -14,11 +14,22 @@ BUDGET = min(55, 0.6 * LIMIT)
 
 
 def pictures_of(column, side=64):
-    """[rows, channels, side, side], with mean 0 and spread 1."""
-    colour = is_coloured(column)
-    stack = np.stack([picture(path, (side, side), colour) for path in both[column]])
+    """[rows, channels, side, side], with mean 0 and spread 1. The channels of a clip are its first, its
+    middle and its last frame."""
+    colour = is_coloured(column) or is_clip(column)
+    if is_clip(column):
+        stack = np.stack([of_clip(path, (side, side)) for path in both[column]])
+    else:
+        stack = np.stack([picture(path, (side, side), colour) for path in both[column]])
     stack = np.moveaxis(stack, -1, 1) if colour else stack[:, None]
     return torch.tensor((stack - stack[:N].mean()) / (stack[:N].std() + EPS), dtype=torch.float32)
+
+
+def of_clip(path, size):
+    """[height, width, 3]"""
+    seen, _ = frames(path)
+    some = [Image.fromarray(seen[place]).resize(size) for place in (0, len(seen) // 2, -1)]
+    return np.stack([np.asarray(frame, np.float32) for frame in some], axis=-1)
 
 
 def spectra_of(column, frames=96):

@@ -30,9 +30,30 @@ def medium(column):
     return "bytes"
 
 
-def picture(path, size=None, colour=False):
-    """Intensities from 0 to 1: [height, width], or [height, width, 3] in colour."""
+def frames(path):
+    """The frames of a clip that are not wholly black, as [frames, height, width] from 0 to 1, and
+    their times; the only frame of a picture."""
     image = Image.open(f"input/{path}")
+    times = range(getattr(image, "n_frames", 1))
+    seen = []
+    for time in times:
+        image.seek(time)
+        seen.append(np.asarray(image.convert("L"), np.float32) / 255)
+    kept = [time for time in times if seen[time].any()] or [0]
+    return np.stack([seen[time] for time in kept]), np.array(kept, float)
+
+
+def is_clip(column):
+    return getattr(Image.open(f"input/{both[column].dropna().iloc[0]}"), "n_frames", 1) > 1
+
+
+def picture(path, size=None, colour=False):
+    """Intensities from 0 to 1: [height, width], or [height, width, 3] in colour. Of a clip, the frame
+    halfway through."""
+    image = Image.open(f"input/{path}")
+    if getattr(image, "n_frames", 1) > 1:
+        seen, _ = frames(path)
+        image = Image.fromarray((255 * seen[len(seen) // 2]).round().astype(np.uint8))
     if image.mode in ("I;16", "I", "F"):
         values = np.asarray(image, float)
         values = (values - values.min()) / max(EPS, values.max() - values.min())

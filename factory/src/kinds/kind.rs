@@ -184,6 +184,7 @@ fn noun(layout: &ItemLayout) -> &'static str {
             MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery | MediumKind::Picture,
             _,
         ) => "pictures",
+        (MediumKind::Clip, _) => "clips",
         (MediumKind::Recording | MediumKind::Sound, _) => "recordings",
         (MediumKind::Report | MediumKind::Text, Format::Text) => "documents",
         (MediumKind::Report | MediumKind::Text, _) => "texts",

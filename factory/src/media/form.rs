@@ -1,8 +1,10 @@
 //! How items are written, in words, from their bytes: sizes, rates, columns, lengths.
 
+use super::image::stack;
 use super::{Format, MediumError};
 use hound::WavReader;
 use image::{ColorType, ImageDecoder, ImageReader};
+use ndarray::Array2;
 use std::collections::BTreeSet;
 use std::io::Cursor;
 
@@ -17,6 +19,7 @@ pub fn of_files<'a>(
 ) -> Result<String, MediumError> {
     match format {
         Format::Png | Format::Jpeg => of_pictures(files),
+        Format::Tiff => of_stacks(files),
         Format::Wav => of_sounds(files),
         Format::Csv => of_links(files),
         Format::Text | Format::Cells => {
@@ -52,6 +55,17 @@ fn of_pictures<'a>(files: impl Iterator<Item = &'a [u8]>) -> Result<String, Medi
     }
     let modes = modes.into_iter().collect::<Vec<_>>().join(" or ");
     Ok(format!("{modes}, {} x {} pixels", range(widths), range(heights)))
+}
+
+fn of_stacks<'a>(files: impl Iterator<Item = &'a [u8]>) -> Result<String, MediumError> {
+    let (mut counts, mut sides) = (BTreeSet::new(), BTreeSet::new());
+    for file in files {
+        let frames = stack::decode(file)?;
+        counts.insert(frames.len());
+        sides.extend(frames.iter().map(Array2::nrows));
+    }
+    let (counts, sides) = (range(counts), range(sides));
+    Ok(format!("{counts} frames in the order of time, 8-bit grey, {sides} x {sides} pixels"))
 }
 
 fn of_sounds<'a>(files: impl Iterator<Item = &'a [u8]>) -> Result<String, MediumError> {
@@ -115,7 +129,6 @@ mod tests {
     use super::*;
     use crate::media::image::picture::encode_grey;
     use hound::{SampleFormat, WavSpec, WavWriter};
-    use ndarray::Array2;
 
     fn silence(samples: u32) -> Vec<u8> {
         let mut file = Cursor::new(Vec::new());
@@ -138,6 +151,9 @@ mod tests {
             |format, files: &[Vec<u8>]| of_files(format, files.iter().map(Vec::as_slice)).unwrap();
         assert_eq!(of(Format::Png, &pictures[..1]), "8-bit grey, 32 x 32 pixels");
         assert_eq!(of(Format::Png, &pictures), "8-bit grey, 32 to 48 x 32 to 48 pixels");
+        let clip = stack::encode(&[1, 2].map(|level| Array2::from_elem((24, 24), level)));
+        let expected = "2 frames in the order of time, 8-bit grey, 24 x 24 pixels";
+        assert_eq!(of(Format::Tiff, &[clip]), expected);
         let sounds = [6400, 8000].map(silence);
         let expected = "16-bit PCM, mono, 8000 samples per second, 0.80 to 1.00 seconds long";
         assert_eq!(of(Format::Wav, &sounds), expected);

@@ -57,6 +57,8 @@ pub enum Format {
     Png,
     /// Baseline JPEG pictures of high quality.
     Jpeg,
+    /// TIFF files of several grey pictures, stored as they are.
+    Tiff,
     /// WAV files of recorded sound.
     Wav,
     /// CSV files that list links.
@@ -158,6 +160,8 @@ pub enum MediumKind {
     Surface,
     /// Pictures of scattered things.
     Objects,
+    /// Short clips of things that drift.
+    Clip,
     /// Scenes in colour of things that a person can name.
     Scenery,
     /// Short mono recordings of a tone.
@@ -178,9 +182,10 @@ pub enum MediumKind {
 
 impl MediumKind {
     /// All media, in declaration order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Surface,
         Self::Objects,
+        Self::Clip,
         Self::Scenery,
         Self::Recording,
         Self::Report,
@@ -196,6 +201,7 @@ impl MediumKind {
         match self {
             Self::Surface => &image::Surface,
             Self::Objects => &image::Objects,
+            Self::Clip => &image::Clip,
             Self::Scenery => &image::Scenery,
             Self::Recording => &audio::Recording,
             Self::Report => &text::Report,
@@ -212,6 +218,7 @@ impl MediumKind {
         match self {
             Self::Surface => Some(&image::Surface),
             Self::Objects => Some(&image::Objects),
+            Self::Clip => Some(&image::Clip),
             Self::Scenery => Some(&image::Scenery),
             Self::Recording => Some(&audio::Recording),
             Self::Report => Some(&text::Report),
@@ -231,6 +238,7 @@ impl MediumKind {
         match format {
             Format::Png => Storage::Files { folder: "images", extension: "png" },
             Format::Jpeg => Storage::Files { folder: "images", extension: "jpg" },
+            Format::Tiff => Storage::Files { folder: "clips", extension: "tif" },
             Format::Wav => Storage::Files { folder: "audio", extension: "wav" },
             Format::Csv => Storage::Files { folder: "graphs", extension: "csv" },
             Format::Text => Storage::Files { folder: "docs", extension: "txt" },
@@ -241,7 +249,9 @@ impl MediumKind {
     /// The kind of data it makes a task.
     pub fn modality(self) -> Modality {
         match self {
-            Self::Surface | Self::Objects | Self::Scenery | Self::Picture => Modality::Image,
+            Self::Surface | Self::Objects | Self::Clip | Self::Scenery | Self::Picture => {
+                Modality::Image
+            }
             Self::Recording | Self::Sound => Modality::Audio,
             Self::Report | Self::Pair | Self::Text => Modality::Text,
             Self::Network => Modality::Graph,

@@ -272,7 +272,7 @@ fn share(format: Format) -> f64 {
         Format::Jpeg => 0.4,
         Format::Text => 0.35,
         Format::Png => 0.25,
-        Format::Wav | Format::Csv | Format::Cells => 0.0,
+        Format::Tiff | Format::Wav | Format::Csv | Format::Cells => 0.0,
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a file says besides its pixels, samples and lines: the chunks of PNG and WAV files, the
-//! segments of JPEG files, the first line of a table, and the blanks of a text.
+//! segments of JPEG files, the frames of TIFF files, the first line of a table, and the blanks of a text.
+
+use crate::media::image::stack;
 
 /// The first bytes of a PNG file.
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -108,6 +110,15 @@ pub(super) fn jpeg(file: &[u8]) -> Result<Head, String> {
             kind => return Err(format!("it has a marker FF{kind:02X} among its pixels")),
         }
     }
+}
+
+/// The number of frames of a TIFF file, and their size.
+///
+/// [`stack::decode`] takes nothing but what our own encoder writes, which is pixels and what is
+/// needed to find them.
+pub(super) fn tiff(file: &[u8]) -> Result<Head, String> {
+    let frames = stack::decode(file).map_err(|error| error.to_string())?;
+    Ok(format!("{} {}", frames.len(), frames[0].nrows()).into_bytes())
 }
 
 /// A WAV file's format. Only a `fmt ` and a `data` chunk are allowed, and nothing after them.

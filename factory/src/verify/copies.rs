@@ -5,6 +5,7 @@ use crate::data::items::Item;
 use crate::data::likeness;
 use crate::media::image::given::decode_grey;
 use crate::media::image::picture::{Picture, decode};
+use crate::media::image::stack;
 use crate::media::{MediumError, MediumKind};
 use crate::package::Staged;
 use crate::roles::TaskFacts;
@@ -49,12 +50,20 @@ fn in_medium(medium: Option<MediumKind>, train: &[&[u8]], test: &[&[u8]]) -> Res
         None | Some(MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery) => {
             no_picture_is_a_copy(train, test, decode)
         }
+        Some(MediumKind::Clip) => no_picture_is_a_copy(train, test, halfway),
         Some(MediumKind::Picture) => no_picture_is_a_copy(train, test, decode_grey),
         Some(MediumKind::Report | MediumKind::Pair | MediumKind::Text) => {
             no_text_is_retold(train, test)
         }
         Some(MediumKind::Recording | MediumKind::Sound | MediumKind::Network) => Ok(()),
     }
+}
+
+/// The frame halfway through a clip.
+fn halfway(clip: &[u8]) -> Result<Picture, MediumError> {
+    let mut frames = stack::decode(clip)?;
+    let middle = frames.len() / 2;
+    Ok(Picture::from_grey(frames.swap_remove(middle)))
 }
 
 /// No test picture is a training picture with a few pixels, the light or some noise changed.

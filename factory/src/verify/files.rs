@@ -80,6 +80,7 @@ pub(crate) fn headers_say_nothing(dir: &TaskDir) -> Result<(), Refusal> {
         let read = match Utf8Path::new(file).extension() {
             Some("png") => chunks::png,
             Some("jpg") => chunks::jpeg,
+            Some("tif") => chunks::tiff,
             Some("wav") => chunks::wav,
             Some("csv") => chunks::csv,
             Some("txt") => chunks::text,

@@ -12,6 +12,8 @@ use crate::prompt::Prompt;
 pub(super) enum ItemKind {
     /// Picture files, one per row.
     Pictures,
+    /// TIFF files of several frames, one per row.
+    Clips,
     /// WAV files, one per row.
     Recordings,
     /// A column of text.
@@ -32,6 +34,7 @@ impl ItemKind {
         let data = prompt.data.as_deref()?;
         let items = [
             ("pictures", Self::Pictures),
+            ("clips", Self::Clips),
             ("recordings", Self::Recordings),
             ("texts", Self::Texts),
             ("documents", Self::Documents),
@@ -47,6 +50,7 @@ impl ItemKind {
     pub(super) fn reading(self) -> String {
         let lines: &[&str] = match self {
             Self::Pictures => &[PICTURES],
+            Self::Clips => &[CLIPS],
             Self::Recordings => &[RECORDINGS],
             Self::Texts => &[COUNTING, CELLS, WORDS],
             Self::Documents => &[COUNTING, FILES, WORDS],
@@ -71,6 +75,22 @@ for p in x.pop(x.columns[0]):
     q = np.quantile(g, [0.02, 0.25, 0.75, 0.98])
     w = g[:, :8].mean() - g[:, -8:].mean()
     d.append([m, g.std(), w, f.max(), np.diff(g).std(), np.diff(g.T).std(), *q, *k, *h])
+x = x.join(pd.DataFrame(d).add_prefix("r"))
+"#;
+
+/// Light and bright and dark spots halfway through, and what changes from the first frame to the
+/// last: brightness, spots, the mean place of what stands out.
+const CLIPS: &str = r#"from PIL import Image, ImageSequence
+from scipy import ndimage as nd
+d = []
+for p in x.pop(x.columns[0]):
+    g = [np.array(f, float) for f in ImageSequence.Iterator(Image.open("input/" + p))]
+    g = [f - np.median(f) for f in g if f.mean() > 5] or [np.zeros((9, 9))] * 2
+    s = [abs(f) > 0.5 * np.quantile(abs(f), 0.99) for f in g]
+    c = [nd.center_of_mass(abs(f) * e + 1e-9) for f, e in zip(g, s)]
+    k = [nd.label(e)[1] for e in s]
+    q = np.quantile(g[len(g) // 2], [0.01, 0.25, 0.75, 0.99])
+    d.append([*np.subtract(c[-1], c[0]), s[0].mean(), s[-1].mean(), np.median(k), *q])
 x = x.join(pd.DataFrame(d).add_prefix("r"))
 "#;
 

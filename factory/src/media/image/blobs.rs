@@ -46,6 +46,8 @@ pub(super) struct Blobs {
     pub(super) elongation: f64,
     /// Mean direction of their length, in degrees clockwise from level.
     pub(super) heading: f64,
+    /// Mean place of the things, in pixels from the left and from above.
+    pub(super) middle: (f64, f64),
 }
 
 /// The form of one piece.
@@ -85,6 +87,7 @@ pub(super) fn measure(picture: &Picture) -> Blobs {
         hollow: 0.0,
         elongation: 1.0,
         heading: 90.0,
+        middle: (0.0, 0.0),
     };
     if pieces.is_empty() {
         return blobs;
@@ -97,6 +100,8 @@ pub(super) fn measure(picture: &Picture) -> Blobs {
         blobs.elongation += form.elongation / blobs.count;
         blobs.hollow += f64::from(u8::from(form.hollow)) / blobs.count;
         blobs.dark += f64::from(u8::from(piece.difference < 0.0)) / blobs.count;
+        blobs.middle.0 += piece.sums[0] / piece.pixels / blobs.count;
+        blobs.middle.1 += piece.sums[1] / piece.pixels / blobs.count;
         heading = (heading.0 + form.heading.0, heading.1 + form.heading.1);
     }
     let turn = libm::atan2(heading.1, heading.0).to_degrees() / 2.0;

@@ -86,6 +86,16 @@ impl Camera {
         look: &Look<'_>,
         draws: &mut Draws,
     ) -> Vec<u8> {
+        self.develop(&self.expose(scene, look, draws))
+    }
+
+    /// The grey bytes of a scene, of shape `[down, across]`.
+    pub(crate) fn expose(
+        &self,
+        scene: Array2<f64>,
+        look: &Look<'_>,
+        draws: &mut Draws,
+    ) -> Array2<u8> {
         let strength = |blemish: &Blemish| look.blemishes.get(blemish.name).copied();
         let mut grid = scene;
         self.light(&mut grid, strength(&SHADE).unwrap_or(0.0), draws);
@@ -106,7 +116,7 @@ impl Camera {
         if let Some(share) = strength(&BAR) {
             cover(bytes.view_mut().insert_axis(Axis(2)), share, draws);
         }
-        self.develop(&bytes)
+        bytes
     }
 
     /// Darkens the corners and one side, leaving the mean as it is.

@@ -1,4 +1,5 @@
-//! Pictures: close views of textured surfaces, scattered things, scenes, and pictures that are given.
+//! Pictures: close views of textured surfaces, scattered things, clips of drifting ones, scenes, and
+//! pictures that are given.
 //!
 //! A medium draws a scene in grey; `camera` makes a file of it, with the task's size, tint
 //! and blemishes. Reading starts from the file's grey values: `features` are what solvers
@@ -6,6 +7,7 @@
 
 mod blobs;
 pub(crate) mod camera;
+mod clip;
 pub(crate) mod features;
 pub(crate) mod given;
 pub(crate) mod jpeg;
@@ -14,12 +16,14 @@ pub(crate) mod picture;
 mod plane;
 pub(crate) mod scenery;
 mod spectrum;
+pub(crate) mod stack;
 mod stripes;
 mod surface;
 #[cfg(test)]
 mod tests;
 pub(crate) mod wave;
 
+pub use clip::Clip;
 pub use given::GivenPicture;
 pub use objects::Objects;
 pub use scenery::{Scenery, Subject};

@@ -31,27 +31,33 @@ def without_background(grey):
     return level[0], rest
 
 
-def read(data):
-    """What solvers of three kinds make of a picture of scattered things."""
-    grey, valid = decode(data)
+def measure(grey, valid):
+    """Background, contrast, the forms of the things, and their mean place."""
     background, rest = without_background(filled(grey, valid))
     distance = np.sort(np.abs(rest), axis=None)
     peak = distance[int(PEAK_QUANTILE * (distance.size - 1))]
     contrast = distance[distance >= 0.75 * peak].mean()
     things = forms(rest, INSIDE * contrast)
+    return background, contrast, *things
+
+
+def read(data):
+    """What solvers of three kinds make of a picture of scattered things."""
+    grey, valid = decode(data)
+    background, contrast, things, _ = measure(grey, valid)
     estimates = [background, contrast] + things
     return plain(grey), generic(grey), [float(value) for value in estimates]
 
 
 def forms(rest, threshold):
-    """Number, mean radius, share of dark and of hollow ones, mean elongation and heading."""
+    """Number, mean radius, share of dark and of hollow ones, mean elongation and heading; mean place."""
     labels, count = ndimage.label(np.abs(rest) > threshold, structure=np.ones((3, 3)))
     y, x = np.nonzero(labels)
     of = labels[y, x]
     pixels = np.bincount(of, minlength=count + 1)
     kept = (pixels >= LEAST) & (np.arange(count + 1) > 0)
     if not kept.any():
-        return [0.0, 0.0, 0.0, 0.0, 1.0, 90.0]
+        return [0.0, 0.0, 0.0, 0.0, 1.0, 90.0], [0.0, 0.0]
     pixels = pixels[kept]
 
     def mean(values):
@@ -71,4 +77,5 @@ def forms(rest, threshold):
     turn = np.degrees(np.arctan2((b / scale).sum(), ((a - c) / 2.0 / scale).sum())) / 2.0
     heading = turn + 180.0 if turn < 0.0 else turn
     dark = mean(rest[y, x]) < 0.0
-    return [len(pixels), radius.mean(), dark.mean(), hollow.mean(), elongation.mean(), heading]
+    things = [len(pixels), radius.mean(), dark.mean(), hollow.mean(), elongation.mean(), heading]
+    return things, [middle_x.mean(), middle_y.mean()]

@@ -292,6 +292,7 @@ fn data(brief: &Brief<'_>) -> String {
         Some(
             MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery | MediumKind::Picture,
         ) => "a picture",
+        Some(MediumKind::Clip) => "a short clip",
         Some(MediumKind::Recording | MediumKind::Sound) => "a recording",
         Some(MediumKind::Report | MediumKind::Text) => "a text",
         Some(MediumKind::Pair) => "a pair of texts",

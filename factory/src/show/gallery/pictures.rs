@@ -3,12 +3,13 @@
 use super::GalleryError;
 use super::parts::data_uri;
 use super::task::{GalleryTask, ItemColumn};
-use crate::media::image::jpeg;
+use crate::media::image::{jpeg, stack};
 use camino::Utf8Path;
 use fs_err as fs;
 use image::codecs::png::{PngDecoder, PngEncoder};
 use image::{ColorType, DynamicImage, ImageDecoder as _, ImageEncoder as _, ImageError, Limits};
 use maud::{Markup, html};
+use ndarray::Array2;
 use std::fmt::Write as _;
 use std::io::Cursor;
 use tasks::boxes::Object;
@@ -48,9 +49,29 @@ impl GalleryPicture {
         data_uri("image/png", &self.encoded())
     }
 
+    /// The frames of a clip, from left to right and from the top, four in a row, thin white lines
+    /// between them.
+    fn strip(frames: &[Array2<u8>]) -> Self {
+        const ACROSS: usize = 4;
+        let step = frames[0].nrows() + 1;
+        let (width, height) = (ACROSS * step - 1, frames.len().div_ceil(ACROSS) * step - 1);
+        let mut pixels = vec![u8::MAX; width * height];
+        for (place, frame) in frames.iter().enumerate() {
+            let (down, across) = (place / ACROSS * step, place % ACROSS * step);
+            for ((y, x), grey) in frame.indexed_iter() {
+                pixels[(down + y) * width + across + x] = *grey;
+            }
+        }
+        Self { width, height, color: ColorType::L8, pixels }
+    }
+
     fn read(path: &Utf8Path) -> Result<Self, GalleryError> {
         let bytes = fs::read(path)?;
         let wrong = |fault: String| GalleryError::Unreadable { path: path.to_owned(), fault };
+        if path.extension() == Some("tif") {
+            let frames = stack::decode(&bytes).map_err(|error| wrong(error.to_string()))?;
+            return Ok(Self::strip(&frames));
+        }
         if jpeg::begins(&bytes) {
             let found = jpeg::decode(&bytes).map_err(|error| wrong(error.to_string()))?;
             let (height, width, channels) = found.dim();

@@ -77,7 +77,7 @@ impl GalleryTask {
     pub(super) fn items(&self) -> Vec<ItemColumn> {
         let Some(first) = self.train.rows.first() else { return Vec::new() };
         let kind = |cell: &str| match (cell.contains('/'), Utf8Path::new(cell).extension()) {
-            (true, Some("png" | "jpg")) => Some(FileKind::Picture),
+            (true, Some("png" | "jpg" | "tif")) => Some(FileKind::Picture),
             (true, Some("wav")) => Some(FileKind::Sound),
             (true, Some("csv")) => Some(FileKind::Graph),
             (true, Some("txt")) => Some(FileKind::Document),

@@ -15,6 +15,7 @@ use tasks::task::{Formulation, Modality, TaskDir};
 
 const TABLE: &str = include_str!("../../../reference/table.py");
 const IMAGE: &str = include_str!("../../../reference/image.py");
+const CLIP: &str = include_str!("../../../reference/clip.py");
 const AUDIO: &str = include_str!("../../../reference/audio.py");
 const GRAPH: &str = include_str!("../../../reference/graph.py");
 const NODES: &str = include_str!("../../../reference/nodes.py");
@@ -62,10 +63,16 @@ fn tabular(task: &TaskDir, formulation: &'static str) -> Vec<&'static str> {
     let public = task.public();
     let holds = |name: &str| public.path().join(name).exists();
     let texts = matches!(task.manifest().modality, Modality::Text | Modality::Multimodal);
-    let medium = [("images", IMAGE), ("audio", AUDIO), ("graphs", GRAPH), ("edges.csv", NODES)]
-        .into_iter()
-        .find(|(name, _)| holds(name))
-        .map_or(if texts { vec![WORDS, TEXT] } else { vec![] }, |(_, part)| vec![part]);
+    let medium = [
+        ("images", IMAGE),
+        ("clips", CLIP),
+        ("audio", AUDIO),
+        ("graphs", GRAPH),
+        ("edges.csv", NODES),
+    ]
+    .into_iter()
+    .find(|(name, _)| holds(name))
+    .map_or(if texts { vec![WORDS, TEXT] } else { vec![] }, |(_, part)| vec![part]);
     [vec![TABLE], medium, vec![MODELS, formulation]].concat()
 }
 
