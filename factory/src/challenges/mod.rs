@@ -9,6 +9,7 @@ mod distinct;
 mod extraction;
 mod groups;
 mod kind;
+mod names;
 mod normalisation;
 mod numerals;
 #[cfg(test)]
