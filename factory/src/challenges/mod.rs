@@ -15,6 +15,7 @@ mod numerals;
 #[cfg(test)]
 mod python;
 mod reading;
+mod recommendation;
 mod remarks;
 mod retrieval;
 mod speech;

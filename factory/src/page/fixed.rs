@@ -32,6 +32,7 @@ pub(super) fn glance(blueprint: &Blueprint, assets: &Assets) -> String {
         Formulation::Normalisation => "text normalisation",
         Formulation::Extraction => "span extraction",
         Formulation::Retrieval => "re-identification",
+        Formulation::Recommendation => "recommendation",
     };
     let form = match &blueprint.prediction {
         Prediction::Number { .. } => "number",

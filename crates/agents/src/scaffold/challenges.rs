@@ -3,7 +3,8 @@
 //! The weaker levels answer with what was seen in the training rows: for the same last cell, else
 //! for the training row that is most alike. Where a piece of a text is asked for, they copy the
 //! whole text, or the part of it whose words are found in answers most. The oracle calls the
-//! function `answers` that the factory records.
+//! function `answers` that the factory records. Where names are asked for, they look for rows that
+//! are alike, or count what follows what.
 
 use super::scripted::ScriptedLevel;
 use tasks::prediction::Prediction;
@@ -57,7 +58,10 @@ pub(super) fn script(
     hidden: &str,
 ) -> Option<String> {
     if let Prediction::Ids { .. } = prediction {
-        return guesses(level, hidden);
+        return match formulation {
+            Some(Formulation::Recommendation) => choices(level, hidden),
+            _ => guesses(level, hidden),
+        };
     }
     let Prediction::Text { .. } = prediction else { return None };
     let body = match level {
@@ -82,15 +86,12 @@ s = pd.read_csv("input/sample_submission.csv")
 t = s.columns[1]
 "#;
 
-/// The same for up to five names of individuals: neighbours among the rows as they stand, or
+/// The script for up to five names of individuals: neighbours among the rows as they stand, or
 /// individuals by linear discriminant analysis.
 fn guesses(level: ScriptedLevel, hidden: &str) -> Option<String> {
     let (module, model) = match level {
         ScriptedLevel::Constant => return None,
-        ScriptedLevel::Oracle if !hidden.is_empty() => {
-            let body = "s[t] = answers(a, b, t)\ns.to_csv(\"submission.csv\", index=False)";
-            return Some(format!("{MEASURED}{hidden}{body}"));
-        }
+        ScriptedLevel::Oracle if !hidden.is_empty() => return Some(recorded(hidden)),
         ScriptedLevel::Linear => ("neighbors", "KNeighborsClassifier(5, weights=\"distance\")"),
         ScriptedLevel::Forest | ScriptedLevel::Operators | ScriptedLevel::Oracle => {
             ("discriminant_analysis", "LinearDiscriminantAnalysis()")
@@ -107,4 +108,52 @@ fn guesses(level: ScriptedLevel, hidden: &str) -> Option<String> {
          s[t] = [\" \".join(m.classes_[r[:5]]) for r in p]\n\
          s.to_csv(\"submission.csv\", index=False)"
     ))
+}
+
+/// The script that answers by what the factory recorded, where answers are names.
+fn recorded(hidden: &str) -> String {
+    let body = "s[t] = answers(a, b, t)\ns.to_csv(\"submission.csv\", index=False)";
+    format!("{MEASURED}{hidden}{body}")
+}
+
+/// The items that are chosen most by rows with the same word in the first column.
+const WORD: &str = r#"c = b.columns[1]
+y = pd.concat([a[[c, h]].rename(columns={h: t}).assign(**{t: a[h].str.split()}).explode(t), a[[c, t]]])
+k = y.groupby(c)[t].agg(lambda y: " ".join(y.value_counts().index[:5]))
+s[t] = [k[w] for w in b[c]]
+"#;
+
+/// The items that followed the last three choices most, and those that come back most.
+const FOLLOWED: &str = r#"from collections import Counter
+q = [x.split() + [y] for x, y in zip(a[h], a[t])]
+m = Counter(i for x in q for i in x)
+f = {n: {} for n in (1, 2, 3)}
+g = Counter()
+for x in q:
+    for n in f:
+        for i, j in zip(x, x[n:]):
+            f[n].setdefault(i, Counter())[j] += 1
+    g.update(n for n in range(1, len(x)) if x[-1 - n] == x[-1])
+def best(x):
+    k = Counter({i: m[i] / sum(m.values()) for i in m})
+    for n in f:
+        d = f[n].get(x[-n], {})
+        for i in d:
+            k[i] += d[i] / sum(d.values())
+    for n, i in enumerate(reversed(x), 1):
+        k[i] += g[n] / len(q)
+    return " ".join(sorted(k, key=lambda i: (-k[i], i))[:5])
+s[t] = [best(x.split()) for x in b[h]]
+"#;
+
+/// The script for what someone chooses next: what is chosen most for a word, or what followed the last
+/// choices and comes back.
+fn choices(level: ScriptedLevel, hidden: &str) -> Option<String> {
+    let body = match level {
+        ScriptedLevel::Constant => return None,
+        ScriptedLevel::Oracle if !hidden.is_empty() => return Some(recorded(hidden)),
+        ScriptedLevel::Linear => WORD,
+        ScriptedLevel::Forest | ScriptedLevel::Operators | ScriptedLevel::Oracle => FOLLOWED,
+    };
+    Some(format!("{MEASURED}h = b.columns[-1]\n{body}s.to_csv(\"submission.csv\", index=False)"))
 }
