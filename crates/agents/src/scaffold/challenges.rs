@@ -116,44 +116,54 @@ fn recorded(hidden: &str) -> String {
     format!("{MEASURED}{hidden}{body}")
 }
 
-/// The items that are chosen most by rows with the same word in the first column.
-const WORD: &str = r#"c = b.columns[1]
-y = pd.concat([a[[c, h]].rename(columns={h: t}).assign(**{t: a[h].str.split()}).explode(t), a[[c, t]]])
-k = y.groupby(c)[t].agg(lambda y: " ".join(y.value_counts().index[:5]))
-s[t] = [k[w] for w in b[c]]
+/// The items that are chosen most by rows with the same words.
+const LIKED: &str = r#"from collections import Counter
+h, ws = b.columns[-1], list(b.columns[1:3])
+q = [x.split() + [y] for x, y in zip(a[h], a[t])]
+e = {}
+for c in ws:
+    for w, x in zip(a[c], q):
+        e.setdefault((c, w), Counter()).update(x)
+def liked(r):
+    k = Counter()
+    for d in (e.get((c, w), {}) for c, w in zip(ws, r)):
+        for i in d:
+            k[i] += d[i] / sum(d.values())
+    return k
+def first(k):
+    return " ".join(sorted(k, key=lambda i: (-k[i], i))[:5])
 "#;
 
-/// The items that followed the last three choices most, and those that come back most.
-const FOLLOWED: &str = r#"from collections import Counter
-q = [x.split() + [y] for x, y in zip(a[h], a[t])]
-m = Counter(i for x in q for i in x)
-f = {n: {} for n in (1, 2, 3)}
+/// What adds to these the items that followed the choices `LAGS` back, and those that come back.
+const FOLLOWED: &str = r"f = {n: {} for n in LAGS}
 g = Counter()
 for x in q:
     for n in f:
         for i, j in zip(x, x[n:]):
             f[n].setdefault(i, Counter())[j] += 1
     g.update(n for n in range(1, len(x)) if x[-1 - n] == x[-1])
-def best(x):
-    k = Counter({i: m[i] / sum(m.values()) for i in m})
+def after(x, k):
     for n in f:
         d = f[n].get(x[-n], {})
         for i in d:
             k[i] += d[i] / sum(d.values())
     for n, i in enumerate(reversed(x), 1):
         k[i] += g[n] / len(q)
-    return " ".join(sorted(k, key=lambda i: (-k[i], i))[:5])
-s[t] = [best(x.split()) for x in b[h]]
-"#;
+    return k
+s[t] = [first(after(x.split(), liked(r))) for x, r in zip(b[h], b[ws].to_numpy())]
+";
 
-/// The script for what someone chooses next: what is chosen most for a word, or what followed the last
-/// choices and comes back.
+/// The script for what someone chooses next: what is chosen most for the words, and from the second
+/// level on what followed the last choice or the last three.
 fn choices(level: ScriptedLevel, hidden: &str) -> Option<String> {
     let body = match level {
         ScriptedLevel::Constant => return None,
         ScriptedLevel::Oracle if !hidden.is_empty() => return Some(recorded(hidden)),
-        ScriptedLevel::Linear => WORD,
-        ScriptedLevel::Forest | ScriptedLevel::Operators | ScriptedLevel::Oracle => FOLLOWED,
+        ScriptedLevel::Linear => "s[t] = [first(liked(r)) for r in b[ws].to_numpy()]\n".to_owned(),
+        ScriptedLevel::Forest => format!("LAGS = (1,)\n{FOLLOWED}"),
+        ScriptedLevel::Operators | ScriptedLevel::Oracle => {
+            format!("LAGS = (1, 2, 3)\n{FOLLOWED}")
+        }
     };
-    Some(format!("{MEASURED}h = b.columns[-1]\n{body}s.to_csv(\"submission.csv\", index=False)"))
+    Some(format!("{MEASURED}{LIKED}{body}s.to_csv(\"submission.csv\", index=False)"))
 }
