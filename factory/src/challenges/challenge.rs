@@ -39,6 +39,7 @@ impl ChallengeRule {
             Self::Normalisation(challenge) => challenge,
             Self::Extraction(challenge) => challenge,
             Self::Retrieval(challenge) => challenge,
+            Self::Recommendation(challenge) => challenge,
         }
     }
 }

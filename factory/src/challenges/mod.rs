@@ -9,11 +9,13 @@ mod distinct;
 mod extraction;
 mod groups;
 mod kind;
+mod names;
 mod normalisation;
 mod numerals;
 #[cfg(test)]
 mod python;
 mod reading;
+mod recommendation;
 mod remarks;
 mod retrieval;
 mod speech;

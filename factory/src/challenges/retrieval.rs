@@ -13,6 +13,7 @@ mod tests;
 
 use super::challenge::{Answer, Cells, Challenge, DrawnRow, Material, SLIPS, Strengths, nothing};
 use super::groups::{Groups, Point, centred, nearest, slopes};
+use super::names;
 use crate::baselines::ladder::LadderError;
 use crate::baselines::rungs::Rungs;
 use crate::media::{Blemish, Reading};
@@ -22,7 +23,7 @@ use crate::numeric::rounding::digits;
 use crate::spec::challenge::Wording;
 use crate::spec::retrieval::{Circumstance, MEASURES, Measure, Retrieval, Shape, WORDS};
 use crate::spec::scenario::ChallengeColumn;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 use tasks::task::RowCounts;
@@ -140,7 +141,7 @@ impl Measured {
 }
 
 /// Digits after the point that show so many steps between two bounds.
-fn decimals([low, high]: [f64; 2], steps: f64) -> usize {
+pub(super) fn decimals([low, high]: [f64; 2], steps: f64) -> usize {
     let mut step = 1.0;
     let mut decimals = 0;
     while step > (high - low) / steps && decimals < 6 {
@@ -148,19 +149,6 @@ fn decimals([low, high]: [f64; 2], steps: f64) -> usize {
         decimals += 1;
     }
     decimals
-}
-
-/// Opaque names, all different.
-fn names(count: usize, draws: &mut Draws) -> Vec<String> {
-    let mut names = BTreeSet::new();
-    while names.len() < count {
-        let letters = [0; 2].map(|_| *draws.pick(&['b', 'd', 'f', 'h', 'k', 'm', 'r', 't', 'v']));
-        names.insert(format!("{}{}{}", letters[0], letters[1], draws.whole(100, 999)));
-    }
-    // In no order, so that names say nothing of how frequent they are.
-    let mut names: Vec<String> = names.into_iter().collect();
-    draws.shuffle(&mut names);
-    names
 }
 
 impl Challenge for Retrieval {
@@ -184,7 +172,7 @@ impl Challenge for Retrieval {
         draws: &mut Draws,
     ) -> Vec<DrawnRow> {
         let slips = strengths.get(SLIPS.name).copied().unwrap_or(0.0);
-        let names = names(rows.train / MEAN, draws);
+        let names = names::opaque(rows.train / MEAN, draws);
         let individuals: Vec<Point> =
             names.iter().map(|_| (0..MEASURES).map(|_| draws.normal()).collect()).collect();
         let mut counts = vec![LEAST; names.len()];
@@ -237,7 +225,7 @@ impl Challenge for Retrieval {
         let answers = |rows: &[Measured], answer: &dyn Fn(&Measured) -> Vec<String>| {
             Values::Ids(rows.iter().map(answer).collect())
         };
-        let frequent = frequent(&names);
+        let frequent = names::frequent(&names, NAMES);
         let numbers: Vec<Point> = train.iter().map(Measured::numbers).collect();
         let close = |row: &Measured| {
             let own = row.numbers();
@@ -273,7 +261,7 @@ impl Challenge for Retrieval {
     fn constants(&self, train: &Values) -> Vec<String> {
         let Values::Ids(rows) = train else { return Vec::new() };
         let names: Vec<&str> = rows.iter().flatten().map(String::as_str).collect();
-        vec![frequent(&names).join(" ")]
+        vec![names::frequent(&names, NAMES).join(" ")]
     }
 
     fn oracle(&self) -> String {
@@ -329,18 +317,6 @@ impl Measure {
         let [low, high] = self.range;
         (value - f64::midpoint(low, high)) / (high - low) * SPREADS
     }
-}
-
-/// The most frequent names; the first in order of equals.
-fn frequent(names: &[&str]) -> Vec<String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in names {
-        *counts.entry(name).or_default() += 1;
-    }
-    let mut sorted: Vec<(&str, usize)> = counts.into_iter().collect();
-    // Stable, so names that are as frequent stay in order.
-    sorted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    sorted.into_iter().take(NAMES).map(|(name, _)| name.to_owned()).collect()
 }
 
 /// What circumstances do to measurements, as training rows of the same individuals show.

@@ -8,6 +8,7 @@ use crate::spec::config::Preset;
 use crate::spec::extraction::Extraction;
 use crate::spec::layout::Layout;
 use crate::spec::mutation::Mutation;
+use crate::spec::recommendation::Recommendation;
 use crate::spec::retrieval::Retrieval;
 use crate::spec::scenario::ChallengeScenario;
 use tasks::task::{Formulation, RowCounts};
@@ -17,6 +18,9 @@ pub fn strategise(story: &ChallengeScenario, outline: Blueprint, draws: &mut Dra
     let rule = match story.formulation {
         Formulation::Extraction => ChallengeRule::Extraction(Extraction::plan(draws)),
         Formulation::Retrieval => ChallengeRule::Retrieval(Retrieval::plan(&story.columns, draws)),
+        Formulation::Recommendation => {
+            ChallengeRule::Recommendation(Recommendation::plan(&story.columns, draws))
+        }
         _ => ChallengeRule::Normalisation(Normalisation::plan(draws)),
     };
     let challenge = rule.challenge();

@@ -13,6 +13,7 @@ use crate::spec::scenario::{ChallengeColumn, Scenario, Story};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use tasks::prediction::Prediction;
+use tasks::task::Formulation;
 
 /// The name of the stream that pages are drawn from.
 pub(super) const STREAM: &str = "page";
@@ -45,9 +46,9 @@ pub(super) enum ColumnContent {
     },
     /// What a column of a challenge holds: its kind, its values, and what they are.
     Shown {
-        /// `number` or `category`.
+        /// `number`, `category` or `list`.
         kind: &'static str,
-        /// A range, or words.
+        /// A range, words, or how long lists are.
         values: String,
         /// What the values are.
         shows: String,
@@ -211,6 +212,13 @@ fn items(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> Vec<Col
                 let (low, high) = bounds(&numbers, false).unwrap_or_default();
                 let values = format!("{low} to {high}");
                 ColumnContent::Shown { kind: "number", values, shows }
+            } else if blueprint.formulation == Formulation::Recommendation && told.words.is_empty()
+            {
+                let lengths = || values().map(|cell| cell.split(' ').count());
+                let (least, most) = (lengths().min(), lengths().max());
+                let (least, most) = (least.unwrap_or(0), most.unwrap_or(0));
+                let values = format!("{least} to {most} identifiers in order of time");
+                ColumnContent::Shown { kind: "list", values, shows }
             } else if told.words.is_empty() {
                 ColumnContent::Item { in_file: false, shows, form: None }
             } else {

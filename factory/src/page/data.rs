@@ -14,6 +14,7 @@ use crate::spec::mutation::Mutation;
 use crate::spec::scenario::{Scenario, Story};
 use tasks::metrics::images::ImageFormat;
 use tasks::prediction::Prediction;
+use tasks::task::Formulation;
 
 /// What rows are and how many there are.
 pub(super) fn opening(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
@@ -35,6 +36,9 @@ pub(super) fn opening(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
         }
         Layout::Challenge(_) => {
             let form = match &blueprint.prediction {
+                Prediction::Ids { .. } if blueprint.formulation == Formulation::Recommendation => {
+                    "choices_form"
+                }
                 Prediction::Ids { .. } => "ids_form",
                 _ => "text_form",
             };

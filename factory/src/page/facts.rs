@@ -2,7 +2,7 @@
 
 use super::columns::{self, unit};
 use super::fixed::{better, target_names};
-use super::measures::measure;
+use super::measures::measure_of;
 use crate::data::assets::Assets;
 use crate::spec::blueprint::{Blueprint, Target};
 use crate::spec::classes::ClassQuestion;
@@ -25,7 +25,7 @@ pub fn facts(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> Str
         blueprint.rows.test,
         blueprint.id_column,
         target_names(blueprint),
-        measure(blueprint.metric),
+        measure_of(blueprint.metric, &blueprint.prediction),
         blueprint.metric,
         better(blueprint.metric),
     );

@@ -4,7 +4,7 @@
 use super::columns::{ColumnFacts, TableWords};
 use super::definition::definition;
 use super::english::quoted;
-use super::measures::measure;
+use super::measures::measure_of;
 use super::phrases::Phrases;
 use crate::data::assets::Assets;
 use crate::kinds::ExtraFiles;
@@ -32,6 +32,7 @@ pub(super) fn glance(blueprint: &Blueprint, assets: &Assets) -> String {
         Formulation::Normalisation => "text normalisation",
         Formulation::Extraction => "span extraction",
         Formulation::Retrieval => "re-identification",
+        Formulation::Recommendation => "recommendation",
     };
     let form = match &blueprint.prediction {
         Prediction::Number { .. } => "number",
@@ -106,7 +107,7 @@ pub(super) fn table(columns: &[ColumnFacts], phrases: &mut Phrases) -> String {
 /// # Panics
 /// Never: a test finds a definition for each metric and kind of prediction.
 pub(super) fn evaluation(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
-    phrases.set("measure", measure(blueprint.metric));
+    phrases.set("measure", measure_of(blueprint.metric, &blueprint.prediction));
     phrases.set("metric", blueprint.metric.to_string());
     phrases.set("better", better(blueprint.metric));
     let definition = definition(blueprint.metric, &blueprint.prediction);

@@ -1,6 +1,20 @@
 //! What metrics are, in words, and the names under which texts mention them.
 
 use tasks::metrics::Metric;
+use tasks::prediction::Prediction;
+
+/// What the metric of a prediction is, in words.
+pub(super) fn measure_of(metric: Metric, prediction: &Prediction) -> &'static str {
+    match (prediction, metric) {
+        (Prediction::Ids { .. }, Metric::MapAt5) => {
+            "the mean average precision of the first 5 guesses of each row"
+        }
+        (Prediction::Ids { .. }, Metric::MapAt10) => {
+            "the mean average precision of the first 10 guesses of each row"
+        }
+        _ => measure(metric),
+    }
+}
 
 /// What a metric is, in words.
 pub(crate) fn measure(metric: Metric) -> &'static str {

@@ -116,6 +116,7 @@ fn ask(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
         Formulation::Normalisation => ("ask_normalisation", Some("warn_normalisation")),
         Formulation::Extraction => ("ask_extraction", Some("warn_extraction")),
         Formulation::Retrieval => ("ask_retrieval", Some("warn_retrieval")),
+        Formulation::Recommendation => ("ask_recommendation", Some("warn_recommendation")),
     };
     let ask = phrases.sentences(ask);
     match warning {

@@ -539,6 +539,7 @@ fn derivation(brief: &Brief<'_>) -> Derivation {
         Formulation::Normalisation => "what is written, as it is read aloud",
         Formulation::Extraction => "the piece of a text that says what is asked for",
         Formulation::Retrieval => "which known individual a row is of",
+        Formulation::Recommendation => "what someone chooses next",
     };
     Derivation::Reformulated {
         from: Dna::of(brief.seed).asks,

@@ -2,6 +2,7 @@
 //! its hidden conventions.
 
 use crate::spec::extraction::Extraction;
+use crate::spec::recommendation::Recommendation;
 use crate::spec::retrieval::{MEASURES, Retrieval};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,6 +43,8 @@ pub enum ChallengeRule {
     Extraction(Extraction),
     /// What circumstances do to measurements of individuals.
     Retrieval(Retrieval),
+    /// What people choose after what they chose before.
+    Recommendation(Recommendation),
 }
 
 impl ChallengeRule {
@@ -49,7 +52,7 @@ impl ChallengeRule {
     pub fn modality(formulation: Formulation) -> Option<Modality> {
         match formulation {
             Formulation::Normalisation | Formulation::Extraction => Some(Modality::Text),
-            Formulation::Retrieval => Some(Modality::Tabular),
+            Formulation::Retrieval | Formulation::Recommendation => Some(Modality::Tabular),
             _ => None,
         }
     }
@@ -61,6 +64,8 @@ impl ChallengeRule {
             Formulation::Normalisation | Formulation::Extraction => 2,
             // The condition and the word.
             Formulation::Retrieval => MEASURES + 2,
+            // Two words, a number, and what was chosen before.
+            Formulation::Recommendation => 4,
             _ => 0,
         }
     }
@@ -71,6 +76,7 @@ impl ChallengeRule {
             Self::Normalisation(_) => "normalisation",
             Self::Extraction(_) => "extraction",
             Self::Retrieval(_) => "retrieval",
+            Self::Recommendation(_) => "recommendation",
         }
     }
 
@@ -80,6 +86,7 @@ impl ChallengeRule {
             Self::Normalisation(rule) => rule.to_string(),
             Self::Extraction(rule) => rule.to_string(),
             Self::Retrieval(rule) => rule.to_string(),
+            Self::Recommendation(rule) => rule.to_string(),
         }
     }
 
@@ -90,6 +97,7 @@ impl ChallengeRule {
             Self::Normalisation(rule) => rule.unusual().join(", "),
             Self::Extraction(rule) => rule.unusual().join(", "),
             Self::Retrieval(rule) => rule.parts().join(", "),
+            Self::Recommendation(rule) => rule.parts().join(", "),
         };
         format!("{}({parts})", self.kind())
     }

@@ -53,6 +53,7 @@ pub fn native(seed: &Seed) -> Option<Formulation> {
         }
         (SeedTask::Regression, _) => Some(Formulation::Regression),
         (SeedTask::Forecasting, _) => Some(Formulation::Forecasting),
+        (SeedTask::Ranking, "recommendation") => Some(Formulation::Recommendation),
         (SeedTask::Ranking, _) => Some(Formulation::Ranking),
         (SeedTask::Matching, "instance_retrieval" | "re_identification") => {
             Some(Formulation::Retrieval)

@@ -3,7 +3,8 @@
 //! The weaker levels answer with what was seen in the training rows: for the same last cell, else
 //! for the training row that is most alike. Where a piece of a text is asked for, they copy the
 //! whole text, or the part of it whose words are found in answers most. The oracle calls the
-//! function `answers` that the factory records.
+//! function `answers` that the factory records. Where names are asked for, they look for rows that
+//! are alike, or count what follows what.
 
 use super::scripted::ScriptedLevel;
 use tasks::prediction::Prediction;
@@ -57,7 +58,10 @@ pub(super) fn script(
     hidden: &str,
 ) -> Option<String> {
     if let Prediction::Ids { .. } = prediction {
-        return guesses(level, hidden);
+        return match formulation {
+            Some(Formulation::Recommendation) => choices(level, hidden),
+            _ => guesses(level, hidden),
+        };
     }
     let Prediction::Text { .. } = prediction else { return None };
     let body = match level {
@@ -82,15 +86,12 @@ s = pd.read_csv("input/sample_submission.csv")
 t = s.columns[1]
 "#;
 
-/// The same for up to five names of individuals: neighbours among the rows as they stand, or
+/// The script for up to five names of individuals: neighbours among the rows as they stand, or
 /// individuals by linear discriminant analysis.
 fn guesses(level: ScriptedLevel, hidden: &str) -> Option<String> {
     let (module, model) = match level {
         ScriptedLevel::Constant => return None,
-        ScriptedLevel::Oracle if !hidden.is_empty() => {
-            let body = "s[t] = answers(a, b, t)\ns.to_csv(\"submission.csv\", index=False)";
-            return Some(format!("{MEASURED}{hidden}{body}"));
-        }
+        ScriptedLevel::Oracle if !hidden.is_empty() => return Some(recorded(hidden)),
         ScriptedLevel::Linear => ("neighbors", "KNeighborsClassifier(5, weights=\"distance\")"),
         ScriptedLevel::Forest | ScriptedLevel::Operators | ScriptedLevel::Oracle => {
             ("discriminant_analysis", "LinearDiscriminantAnalysis()")
@@ -107,4 +108,62 @@ fn guesses(level: ScriptedLevel, hidden: &str) -> Option<String> {
          s[t] = [\" \".join(m.classes_[r[:5]]) for r in p]\n\
          s.to_csv(\"submission.csv\", index=False)"
     ))
+}
+
+/// The script that answers by what the factory recorded, where answers are names.
+fn recorded(hidden: &str) -> String {
+    let body = "s[t] = answers(a, b, t)\ns.to_csv(\"submission.csv\", index=False)";
+    format!("{MEASURED}{hidden}{body}")
+}
+
+/// The items that are chosen most by rows with the same words.
+const LIKED: &str = r#"from collections import Counter
+h, ws = b.columns[-1], list(b.columns[1:3])
+q = [x.split() + [y] for x, y in zip(a[h], a[t])]
+e = {}
+for c in ws:
+    for w, x in zip(a[c], q):
+        e.setdefault((c, w), Counter()).update(x)
+def liked(r):
+    k = Counter()
+    for d in (e.get((c, w), {}) for c, w in zip(ws, r)):
+        for i in d:
+            k[i] += d[i] / sum(d.values())
+    return k
+def first(k):
+    return " ".join(sorted(k, key=lambda i: (-k[i], i))[:5])
+"#;
+
+/// What adds to these the items that followed the choices `LAGS` back, and those that come back.
+const FOLLOWED: &str = r"f = {n: {} for n in LAGS}
+g = Counter()
+for x in q:
+    for n in f:
+        for i, j in zip(x, x[n:]):
+            f[n].setdefault(i, Counter())[j] += 1
+    g.update(n for n in range(1, len(x)) if x[-1 - n] == x[-1])
+def after(x, k):
+    for n in f:
+        d = f[n].get(x[-n], {})
+        for i in d:
+            k[i] += d[i] / sum(d.values())
+    for n, i in enumerate(reversed(x), 1):
+        k[i] += g[n] / len(q)
+    return k
+s[t] = [first(after(x.split(), liked(r))) for x, r in zip(b[h], b[ws].to_numpy())]
+";
+
+/// The script for what someone chooses next: what is chosen most for the words, and from the second
+/// level on what followed the last choice or the last three.
+fn choices(level: ScriptedLevel, hidden: &str) -> Option<String> {
+    let body = match level {
+        ScriptedLevel::Constant => return None,
+        ScriptedLevel::Oracle if !hidden.is_empty() => return Some(recorded(hidden)),
+        ScriptedLevel::Linear => "s[t] = [first(liked(r)) for r in b[ws].to_numpy()]\n".to_owned(),
+        ScriptedLevel::Forest => format!("LAGS = (1,)\n{FOLLOWED}"),
+        ScriptedLevel::Operators | ScriptedLevel::Oracle => {
+            format!("LAGS = (1, 2, 3)\n{FOLLOWED}")
+        }
+    };
+    Some(format!("{MEASURED}{LIKED}{body}s.to_csv(\"submission.csv\", index=False)"))
 }

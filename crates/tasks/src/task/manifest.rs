@@ -78,6 +78,8 @@ pub enum Formulation {
     Extraction,
     /// The known individual that an item is of.
     Retrieval,
+    /// What someone chooses next, among known items.
+    Recommendation,
 }
 
 impl Formulation {
@@ -98,6 +100,7 @@ impl Formulation {
             Self::Normalisation => "normalisation",
             Self::Extraction => "extraction",
             Self::Retrieval => "retrieval",
+            Self::Recommendation => "recommendation",
         }
     }
 }

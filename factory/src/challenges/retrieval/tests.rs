@@ -4,6 +4,7 @@ use super::*;
 use crate::baselines::rungs::Material;
 use crate::challenges::python;
 use crate::spec::scenario::{self, Story};
+use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tasks::task::Formulation;
 use tasks::values;

@@ -281,6 +281,9 @@ fn data(brief: &Brief<'_>) -> String {
         Story::Challenge(story) if story.formulation == Formulation::Retrieval => {
             return "measurements of known individuals".to_owned();
         }
+        Story::Challenge(story) if story.formulation == Formulation::Recommendation => {
+            return "what people chose before, and a few facts about them".to_owned();
+        }
         Story::Challenge(_) => return "a text per row".to_owned(),
         Story::Table(story) => story,
     };
@@ -321,6 +324,7 @@ fn question(formulation: Formulation) -> &'static str {
         Formulation::Normalisation => "what is written, as it is read aloud",
         Formulation::Extraction => "the piece of a text that says what is asked for",
         Formulation::Retrieval => "which known individual a row is of, in up to five guesses",
+        Formulation::Recommendation => "what someone chooses next, in up to five guesses",
     }
 }
 
@@ -344,7 +348,9 @@ fn metrics(formulation: Formulation) -> &'static str {
         Formulation::Normalisation | Formulation::Extraction => {
             "one for texts, such as the share of exact matches"
         }
-        Formulation::Retrieval => "mean average precision of the guesses",
+        Formulation::Retrieval | Formulation::Recommendation => {
+            "mean average precision of the guesses"
+        }
     }
 }
 

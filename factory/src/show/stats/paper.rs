@@ -70,7 +70,8 @@ pub fn formulation(formulation: Formulation) -> &'static str {
         | Formulation::Reconstruction
         | Formulation::Normalisation
         | Formulation::Extraction
-        | Formulation::Retrieval => OTHER,
+        | Formulation::Retrieval
+        | Formulation::Recommendation => OTHER,
     }
 }
 

@@ -317,7 +317,8 @@ impl Columns {
             let others = (0..self.rows).filter(|other| *other != row);
             others.map(|other| distance(row, other)).fold(f64::INFINITY, f64::min).sqrt()
         };
-        if columns.is_empty() {
+        // A single column of numbers repeats itself where rows do not.
+        if columns.len() < 2 {
             return 0.0;
         }
         let nearest: Vec<f64> = (0..self.rows).map(nearest).collect();

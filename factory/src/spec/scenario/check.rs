@@ -4,15 +4,14 @@
 //! tell apart, numbers that can be drawn, words that every reader of CSV takes for words, and
 //! sentences that can stand in a page.
 
+mod challenge;
+
 use super::{
-    BinaryTarget, Causes, ChallengeScenario, Effect, Follows, NumberColumn, NumberTarget,
-    SceneScenario, SeriesScenario, Shape, Story, TableScenario, WordColumn, causes,
+    BinaryTarget, Causes, Effect, Follows, NumberColumn, NumberTarget, SceneScenario,
+    SeriesScenario, Shape, Story, TableScenario, WordColumn, causes,
 };
 use crate::media::MediumKind;
-use crate::spec::challenge::ChallengeRule;
 use crate::spec::evaluation::evaluation_words;
-use crate::spec::extraction::VERBS;
-use crate::spec::retrieval::{MEASURES, WORDS};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use tasks::task::Formulation;
@@ -32,10 +31,6 @@ const LEAST_STEPS: f64 = 3.0;
 const LEAST_TARGET_STEPS: f64 = 10.0;
 /// Columns of numbers that every target needs among its causes, if there are as many.
 const MOST_CAUSES: usize = 5;
-/// Number of subjects and of settings of a challenge.
-const PHRASES: RangeInclusive<usize> = 8..=24;
-/// Fewest words of a setting.
-const LEAST_SETTING: usize = 4;
 /// Words that readers of CSV take for something else.
 const MISREAD: [&str; 6] = ["false", "inf", "infinity", "nan", "null", "true"];
 
@@ -78,7 +73,7 @@ impl Story {
             Self::Table(story) => check_table(story),
             Self::Series(story) => check_series(story),
             Self::Scene(story) => check_scene(story),
-            Self::Challenge(story) => check_challenge(story),
+            Self::Challenge(story) => challenge::check(story),
         }
     }
 }
@@ -188,77 +183,6 @@ fn check_scene(story: &SceneScenario) -> Result<(), StoryError> {
     check_page(&story.title, Some(&story.row), &story.story)?;
     check_text("`shows`", &story.shows, 200)?;
     check_text("`means`", &story.means, 200)
-}
-
-fn check_challenge(story: &ChallengeScenario) -> Result<(), StoryError> {
-    let columns = ChallengeRule::columns(story.formulation);
-    if columns == 0 {
-        return form("`formulation`: no challenge asks for this".to_owned());
-    }
-    count("columns", story.columns.len(), columns..=columns)?;
-    let mut names: Vec<&str> = story.columns.iter().map(|column| &*column.name).collect();
-    names.extend([&*story.id, &*story.target]);
-    check_names(&names, &[])?;
-    check_page(&story.title, Some(&story.row), &story.story)?;
-    for column in &story.columns {
-        check_text("`shows`", &column.shows, 200)?;
-    }
-    check_text("`means`", &story.means, 200)?;
-    if story.formulation == Formulation::Retrieval {
-        return check_measures(story);
-    }
-    for (what, phrases) in [("subjects", &story.subjects), ("settings", &story.settings)] {
-        count(what, phrases.len(), PHRASES)?;
-        let mut seen = BTreeSet::new();
-        for phrase in phrases {
-            check_text(&format!("a phrase of `{what}`"), phrase, 80)?;
-            if phrase.contains(|c: char| c.is_ascii_digit()) || !seen.insert(phrase) {
-                let what = format!("`{what}`: `{phrase}` has a digit or occurs twice");
-                return Err(StoryError::Text(what));
-            }
-        }
-    }
-    if story.formulation == Formulation::Extraction {
-        check_clauses(story)?;
-    }
-    // Short endings would leave sentences alike that differ in them alone.
-    match story.settings.iter().find(|phrase| phrase.split(' ').count() < LEAST_SETTING) {
-        None => Ok(()),
-        Some(phrase) => Err(StoryError::Text(format!(
-            "`settings`: `{phrase}` needs {LEAST_SETTING} words or more"
-        ))),
-    }
-}
-
-/// Six measures, a condition and three words; no sentences are made.
-fn check_measures(story: &ChallengeScenario) -> Result<(), StoryError> {
-    count("subjects", story.subjects.len(), 0..=0)?;
-    count("settings", story.settings.len(), 0..=0)?;
-    for (place, column) in story.columns.iter().enumerate() {
-        let name = &column.name;
-        if place > MEASURES {
-            count("words", column.words.len(), WORDS..=WORDS)?;
-            column.words.iter().try_for_each(|word| check_text("a word", word, 20))?;
-            let distinct: BTreeSet<&String> = column.words.iter().collect();
-            count("different words", distinct.len(), WORDS..=WORDS)?;
-        } else if !column.range.is_some_and(|[low, high]| low < high && high - low < MOST_BOUND) {
-            return form(format!("`{name}`: `range` needs a low and a high bound"));
-        }
-    }
-    Ok(())
-}
-
-/// Remarks can be taken apart at marks and verbs.
-fn check_clauses(story: &ChallengeScenario) -> Result<(), StoryError> {
-    let phrases = || story.subjects.iter().chain(&story.settings);
-    if let Some(phrase) = phrases().find(|phrase| phrase.contains([',', ';', '.', '!'])) {
-        return Err(StoryError::Text(format!("`{phrase}` has a mark, which would end a clause")));
-    }
-    let is_verb = |phrase: &&String| phrase.split(' ').any(|word| VERBS.contains(&word));
-    match story.subjects.iter().find(is_verb) {
-        None => Ok(()),
-        Some(phrase) => Err(StoryError::Text(format!("`subjects`: `{phrase}` has a verb"))),
-    }
 }
 
 /// Every target has its causes in one line, or none has; the columns exist, and enough of them
@@ -536,32 +460,6 @@ mod tests {
         change(&mut story);
         let error = Story::Table(Box::new(story)).check().unwrap_err();
         (error.code(), error.to_string())
-    }
-
-    #[test]
-    fn challenge_with_a_fault_is_refused() {
-        type Fault = fn(&mut ChallengeScenario);
-        let cases: [(Fault, &str, &str); 7] = [
-            (|s| s.formulation = Formulation::Binary, "story_schema", "no challenge asks"),
-            (|s| s.columns.truncate(1), "story_schema", "2 are needed"),
-            (|s| s.subjects.truncate(3), "story_schema", "8 to 24 are needed"),
-            (|s| s.settings[0] = "at noon today".to_owned(), "story_text", "4 words or more"),
-            (|s| s.subjects[1] = s.subjects[0].clone(), "story_text", "occurs twice"),
-            (|s| s.settings[0].insert(3, ','), "story_text", "would end a clause"),
-            (|s| s.subjects[0].push_str(" that was"), "story_text", "has a verb"),
-        ];
-        let mut stories = all().unwrap().into_iter().filter_map(|scenario| match scenario.story {
-            Story::Challenge(story) => Some(*story),
-            _ => None,
-        });
-        let plain = stories.find(|story| story.formulation == Formulation::Extraction).unwrap();
-        for (change, code, said) in cases {
-            let mut story = plain.clone();
-            change(&mut story);
-            let error = Story::Challenge(Box::new(story)).check().unwrap_err();
-            assert_eq!(error.code(), code, "{error}");
-            assert!(error.to_string().contains(said), "{error}");
-        }
     }
 
     #[test]

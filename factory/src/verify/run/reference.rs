@@ -36,6 +36,7 @@ const SPEECH: &str = include_str!("../../challenges/speech.py");
 const NORMALISATION: &str = include_str!("../../../reference/normalisation.py");
 const EXTRACTION: &str = include_str!("../../../reference/extraction.py");
 const RETRIEVAL: &str = include_str!("../../../reference/retrieval.py");
+const RECOMMENDATION: &str = include_str!("../../../reference/recommendation.py");
 
 /// The reference script of a task.
 pub(super) fn script(task: &TaskDir) -> String {
@@ -49,6 +50,7 @@ pub(super) fn script(task: &TaskDir) -> String {
         Formulation::Normalisation => vec![SPEECH, NORMALISATION],
         Formulation::Extraction => vec![EXTRACTION],
         Formulation::Retrieval => vec![RETRIEVAL],
+        Formulation::Recommendation => vec![RECOMMENDATION],
         Formulation::Matching => vec![TABLE, WORDS, PAIRS, MODELS, CLASSES],
         Formulation::Binary | Formulation::Multiclass => tabular(task, CLASSES),
         Formulation::Multilabel => tabular(task, LABELS),
