@@ -8,7 +8,7 @@ use tasks::cells;
 use tasks::mask::Mask;
 use tasks::metrics::images::ImageFormat;
 use tasks::metrics::{Metric, MetricError};
-use tasks::prediction::Prediction;
+use tasks::prediction::{Prediction, QUANTILES};
 use tasks::stream::Stream;
 use tasks::values::{self, Values};
 
@@ -28,13 +28,14 @@ pub enum PredictionKind {
     Pixels,
     Text,
     Ids,
+    Quantiles,
 }
 
 /// The kinds of prediction that a metric scores.
 pub fn kinds(metric: Metric) -> Vec<PredictionKind> {
     use PredictionKind::{
         Boxes, ClassProbabilities, Flags, Ids, Label, Mask, Number, Numbers, Pixels, Probabilities,
-        Probability, Relevance, Text,
+        Probability, Quantiles, Relevance, Text,
     };
     match metric {
         Metric::BalancedAccuracy | Metric::F1 | Metric::Mcc | Metric::QuadraticKappa => vec![Label],
@@ -65,6 +66,7 @@ pub fn kinds(metric: Metric) -> Vec<PredictionKind> {
         Metric::BoxMap50 | Metric::BoxMap50To95 => vec![Boxes],
         Metric::Psnr | Metric::Ssim => vec![Pixels],
         Metric::ExactMatch | Metric::WordJaccard | Metric::MeanEditDistance => vec![Text],
+        Metric::MeanPinballLoss => vec![Quantiles],
     }
 }
 
@@ -237,6 +239,13 @@ impl RandomValues {
                 let truth = Values::Ids((0..rows).map(|_| self.ids(1, 8)).collect());
                 let predicted = Values::Ids((0..rows).map(|_| self.ids(0, most)).collect());
                 (Prediction::Ids { column, most }, truth, predicted)
+            }
+            PredictionKind::Quantiles => {
+                // In no order: quantiles that cross each other are scored, too.
+                let columns = QUANTILES.len();
+                let values = self.numbers(rows * columns, low, 5.0);
+                let truth = Values::Numbers(self.numbers(rows, low, 5.0));
+                (Prediction::quantiles(&column), truth, Values::Matrix { values, columns })
             }
         }
     }

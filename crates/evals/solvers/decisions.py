@@ -55,7 +55,7 @@ def flag_names():
 
 def truth():
     """The targets as numbers, a row each: values, class indices, or a column per label."""
-    if KIND in ("number", "numbers", "relevance"):
+    if KIND in ("number", "numbers", "quantiles", "relevance"):
         return train[TARGETS].to_numpy(float)
     if KIND in ("probability", "probabilities"):
         return train[TARGETS].to_numpy(float).astype(int)
@@ -138,13 +138,34 @@ def choose_flags(y, held, ahead):
     return (ahead > cuts[scores.argmax()]).astype(int)
 
 
-def hand_in(held, ahead):
+def pinball(y, ends):
+    """The loss of quantiles, a column for each of the levels."""
+    return np.mean([np.maximum(a * (y - q), (a - 1) * (y - q)).mean() for a, q in zip(LEVELS, ends.T)])
+
+
+def quantiles_around(held, ahead, widths):
+    """Quantiles of the rows ahead: their values, and what values leave of the training rows, in those
+    widths of rows that lose the least there."""
+    y, best = truth()[:, 0], None
+    for near, far in widths:
+        ends = np.quantile((y - held[:, 0]) / near, LEVELS)
+        loss = pinball(y, held[:, :1] + near[:, None] * ends)
+        if best is None or loss < best[0]:
+            best = loss, ahead[:, :1] + far[:, None] * ends
+    return best[1]
+
+
+def hand_in(held, ahead, widths=()):
     """Turns numbers or probabilities of the test rows into a submission. `held` has the same of the
-    training rows, each from a model that has not seen the row; classes have a column each."""
+    training rows, each from a model that has not seen the row; classes have a column each. `widths` are
+    guesses at how far rows lie from their numbers, on both sides."""
     if KIND in ("number", "numbers", "relevance"):
         values = ahead
         if METRIC == "rmsle":
             values = np.maximum(values, EPS - 1 if (truth() < 0).any() else 0.0)
+        submit({name: values[:, place] for place, name in enumerate(OUT)})
+    elif KIND == "quantiles":
+        values = quantiles_around(held, ahead, [(np.ones(N), np.ones(len(test))), *widths])
         submit({name: values[:, place] for place, name in enumerate(OUT)})
     elif KIND == "probability":
         submit({OUT[0]: np.clip(ahead[:, 1], 1e-4, 1 - 1e-4)})
@@ -207,6 +228,9 @@ def constant():
             copy_sample()
             return
         submit({name: np.full(rows, best_number(train[name].to_numpy(float))) for name in OUT})
+    elif KIND == "quantiles":
+        ends = np.quantile(train[TARGET].to_numpy(float), LEVELS)
+        submit({name: np.full(rows, end) for name, end in zip(OUT, ends)})
     elif KIND == "relevance":
         submit({OUT[0]: np.zeros(rows)})
     elif KIND in ("probability", "probabilities"):

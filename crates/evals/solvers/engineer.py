@@ -25,7 +25,7 @@ def careful():
         both_held, both_ahead = (best[1] + second[1]) / 2, (best[2] + second[2]) / 2
         if error(y, both_held) < best[0]:
             best = (error(y, both_held), both_held, both_ahead)
-    hand_in(best[1], best[2])
+    hand_in(best[1], best[2], widths_of(y, best[1], x, fold))
 
 
 solve_by(careful, constant)

@@ -105,6 +105,16 @@ def crossed(model, x, y, fold):
     return held, model(a, y, b)
 
 
+def widths_of(y, held, x, fold):
+    """Where quantiles are asked for: guesses by trees at how far rows lie from `held`, of the training
+    rows and of those ahead, bold and shy ones."""
+    if KIND != "quantiles":
+        return []
+    off = np.abs(y - held)
+    near, far = crossed(trees, x, np.log(off + 0.1 * off.mean()), fold)
+    return [(np.exp(power * near[:, 0]), np.exp(power * far[:, 0])) for power in (0.5, 1.0, 1.5)]
+
+
 def weights_of(held, y, steps=60):
     """Weights of models that sum to 1, grown one small step at a time towards the least error, and
     pulled to equal ones: few rows cannot tell models apart."""

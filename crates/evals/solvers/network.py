@@ -231,7 +231,7 @@ def learn():
         raise Unknown("boxes")
     y = truth()
     parts, makers = parts_and_readers(y)
-    numbers = KIND in ("number", "numbers", "relevance")
+    numbers = KIND in ("number", "numbers", "quantiles", "relevance")
     scale = to_scale(y) if numbers and on_logs(y) else y.astype(float)
     mean, spread = (scale.mean(axis=0), scale.std(axis=0) + EPS) if numbers else (0.0, 1.0)
     kind = torch.long if is_classes() else torch.float32

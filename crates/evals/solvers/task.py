@@ -24,9 +24,22 @@ METRICS = (
     "balanced_accuracy accuracy macro_f1 micro_f1 weighted_f1 samples_f1 f1 macro_jaccard samples_jaccard mcc "
     "quadratic_kappa mean_column_auc ovr_auc roc_auc average_precision log_loss brier mcrmse rmsle rmse "
     "median_ae smape mape mae r2 pearson spearman map_at_5 map_at_10 ndcg_at_5 ndcg_at_10 mrr dice mean_iou iou "
-    "box_map_50_95 box_map_50 psnr ssim"
+    "box_map_50_95 box_map_50 psnr ssim mean_pinball_loss"
 ).split()
-LOSSES = {"log_loss", "brier", "rmse", "mcrmse", "mae", "median_ae", "rmsle", "mape", "smape"}
+LOSSES = {
+    "log_loss",
+    "brier",
+    "rmse",
+    "mcrmse",
+    "mae",
+    "median_ae",
+    "rmsle",
+    "mape",
+    "smape",
+    "mean_pinball_loss",
+}
+# The quantiles that tasks ask for, in the order of their columns.
+LEVELS = (0.1, 0.5, 0.9)
 # What the page says of the target, and the form of a prediction that it means.
 FORMS = {
     "number": "number",
@@ -34,6 +47,7 @@ FORMS = {
     "label": "label",
     "one probability column per class": "class_probabilities",
     "a number each": "numbers",
+    "three quantiles": "quantiles",
     "a probability each": "probabilities",
     "the labels that hold": "flags",
     "a score to rank by": "relevance",
@@ -126,6 +140,8 @@ def form_of(train, raw, targets):
         if set(OUT) <= set(targets):
             values = set(np.unique(train[OUT].to_numpy().astype(str)))
             return "probabilities" if values <= {"0", "1", "0.0", "1.0"} else "numbers"
+        if METRIC == "mean_pinball_loss" and len(targets) == 1 and len(OUT) == len(LEVELS):
+            return "quantiles"
         if len(targets) == 1 and set(raw[targets[0]]) <= set(OUT):
             return "class_probabilities"
         raise Unknown("columns of the sample that are neither targets nor classes")

@@ -83,6 +83,7 @@ pub(crate) fn most_bytes(prediction: &Prediction) -> Vec<usize> {
         | Prediction::Relevance { .. }
         | Prediction::ClassProbabilities { .. }
         | Prediction::Numbers { .. }
+        | Prediction::Quantiles { .. }
         | Prediction::Probabilities { .. } => {
             return vec![NUMBER; prediction.columns().len()];
         }
@@ -125,9 +126,9 @@ pub(crate) enum Filling<'a> {
 impl<'a> Filling<'a> {
     /// For the cells of a submission.
     pub(crate) fn predicted(prediction: &'a Prediction, rows: usize) -> Self {
-        let matrix = |columns: usize, sum| {
+        let matrix = |columns: usize, parse, sum| {
             let values = vec![0.0; rows.saturating_mul(columns)];
-            Self::Matrix { values, columns, parse: probability, sum }
+            Self::Matrix { values, columns, parse, sum }
         };
         match prediction {
             Prediction::Number { .. } | Prediction::Relevance { .. } => {
@@ -136,8 +137,11 @@ impl<'a> Filling<'a> {
             Prediction::Probability { .. } => {
                 Self::Numbers { values: vec![0.0; rows], parse: probability }
             }
-            Prediction::ClassProbabilities { classes, .. } => matrix(classes.len(), true),
-            Prediction::Probabilities { columns } => matrix(columns.len(), false),
+            Prediction::ClassProbabilities { classes, .. } => {
+                matrix(classes.len(), probability, true)
+            }
+            Prediction::Probabilities { columns } => matrix(columns.len(), probability, false),
+            Prediction::Quantiles { columns, .. } => matrix(columns.len(), number, false),
             Prediction::Boxes { classes, .. } => {
                 Self::Detections { rows: vec![Vec::new(); rows], classes }
             }
@@ -156,7 +160,9 @@ impl<'a> Filling<'a> {
     /// For the cells of an answer file.
     pub(crate) fn truth(prediction: &'a Prediction, rows: usize) -> Self {
         match prediction {
-            Prediction::Number { .. } => Self::Numbers { values: vec![0.0; rows], parse: number },
+            Prediction::Number { .. } | Prediction::Quantiles { .. } => {
+                Self::Numbers { values: vec![0.0; rows], parse: number }
+            }
             Prediction::Numbers { columns } => {
                 let values = vec![0.0; rows.saturating_mul(columns.len())];
                 Self::Matrix { values, columns: columns.len(), parse: number, sum: false }
@@ -333,11 +339,13 @@ pub fn write(prediction: &Prediction, values: &Values, row: usize) -> Option<Vec
         (
             Prediction::Number { .. }
             | Prediction::Probability { .. }
+            | Prediction::Quantiles { .. }
             | Prediction::Relevance { .. },
             Values::Numbers(values),
         ) => one(values[row].to_string()),
         (
             Prediction::Numbers { .. }
+            | Prediction::Quantiles { .. }
             | Prediction::Probabilities { .. }
             | Prediction::ClassProbabilities { .. },
             Values::Matrix { values, columns },
@@ -481,6 +489,11 @@ mod tests {
                 Prediction::Numbers { columns: words("u v") },
                 vec![vec!["1", "2"], vec!["3", "4.5"]],
                 vec![vec!["-1", "2"], vec!["3", "0.000001"]],
+            ),
+            (
+                Prediction::quantiles("y"),
+                vec![vec!["1.5"], vec!["-3"]],
+                vec![vec!["-1", "2", "3.25"], vec!["3", "2", "1"]],
             ),
             (
                 Prediction::Probabilities { columns: words("cat dog") },

@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The quantiles that are asked for where a submission says how sure it is: the lower end, the middle
+/// and the upper end of a range that holds four truths of five.
+pub const QUANTILES: [f64; 3] = [0.1, 0.5, 0.9];
+
 /// Most bytes of a cell of free text.
 pub const MOST_TEXT: usize = 1024;
 
@@ -51,6 +55,15 @@ pub enum Prediction {
     Numbers {
         /// Names of the columns, in the sample submission's order.
         columns: Vec<String>,
+    },
+    /// The [`QUANTILES`] of one real number, a column each. The answers hold the number itself in
+    /// `column`: what is true is one number, and a copy of it per quantile could only contradict it.
+    /// Quantiles of a row may cross each other; such a row is scored as it is.
+    Quantiles {
+        /// Name of the column in the answers.
+        column: String,
+        /// Names of the submission's columns, from the lowest quantile to the highest.
+        columns: [String; 3],
     },
     /// One probability column per label, each in [0, 1] and independent of the others. The
     /// answers hold 0 or 1 in the same columns.
@@ -126,6 +139,21 @@ pub enum Prediction {
 }
 
 impl Prediction {
+    /// The quantiles of the number in `column`, in columns that are named after it.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::prediction::Prediction;
+    ///
+    /// let prediction = Prediction::quantiles("price");
+    /// assert_eq!(prediction.columns(), ["price_p10", "price_p50", "price_p90"]);
+    /// assert_eq!(prediction.answer_columns(), ["price"]);
+    /// ```
+    pub fn quantiles(column: &str) -> Self {
+        let name = |level: f64| format!("{column}_p{:.0}", 100.0 * level);
+        Self::Quantiles { column: column.to_owned(), columns: QUANTILES.map(name) }
+    }
+
     /// The prediction columns that a submission must have, in the sample's order.
     pub fn columns(&self) -> Vec<&str> {
         match self {
@@ -142,13 +170,16 @@ impl Prediction {
             Self::ClassProbabilities { classes: columns, .. }
             | Self::Numbers { columns }
             | Self::Probabilities { columns } => columns.iter().map(String::as_str).collect(),
+            Self::Quantiles { columns, .. } => columns.iter().map(String::as_str).collect(),
         }
     }
 
     /// The columns of `answer.csv` that hold the truth: that of the target first.
     pub fn answer_columns(&self) -> Vec<&str> {
         match self {
-            Self::ClassProbabilities { column, .. } => vec![column],
+            Self::ClassProbabilities { column, .. } | Self::Quantiles { column, .. } => {
+                vec![column]
+            }
             Self::Relevance { column, query } => vec![column, query],
             _ => self.columns(),
         }

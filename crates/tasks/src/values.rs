@@ -13,8 +13,8 @@ use crate::metrics::{Metric, MetricError};
 pub enum Values {
     /// Real numbers: the target itself, the probability of class 1, or a score to rank by.
     Numbers(Vec<f64>),
-    /// Real numbers, row-major `[rows, columns]`: several targets, or one probability per class
-    /// or label.
+    /// Real numbers, row-major `[rows, columns]`: several targets, quantiles of one, or one
+    /// probability per class or label.
     Matrix {
         /// The values, row-major `[rows, columns]`.
         values: Vec<f64>,
@@ -153,6 +153,9 @@ pub fn score(metric: Metric, truth: &Values, predicted: &Values) -> Result<f64, 
             Values::Matrix { values: truth, columns },
             Values::Matrix { values: predicted, columns: found },
         ) if columns == found => metric.targets(truth, predicted, *columns),
+        (Values::Numbers(truth), Values::Matrix { values, columns }) => {
+            metric.quantiles(truth, values, *columns)
+        }
         (Values::Labels(truth), Values::Labels(predicted)) => metric.labels(truth, predicted),
         (Values::Labels(truth), Values::Numbers(predicted)) => metric.scores(truth, predicted),
         (Values::Labels(truth), Values::Matrix { values, columns }) => {

@@ -14,7 +14,7 @@ use tasks::values::{self, Values};
 
 const TOLERANCE: f64 = 1e-9;
 
-const KINDS: [PredictionKind; 13] = [
+const KINDS: [PredictionKind; 14] = [
     PredictionKind::Number,
     PredictionKind::Probability,
     PredictionKind::Label,
@@ -28,6 +28,7 @@ const KINDS: [PredictionKind; 13] = [
     PredictionKind::Pixels,
     PredictionKind::Text,
     PredictionKind::Ids,
+    PredictionKind::Quantiles,
 ];
 
 fn request(case: &MetricCase) -> serde_json::Value {

@@ -195,7 +195,8 @@ pub(super) fn mean(forecasts: &[&Forecast]) -> Forecast {
     };
     let values = |forecast: &&Forecast, at: usize| match &forecast.parts()[at] {
         Forecast::Numbers(values) | Forecast::Classes { values, .. } => values.clone(),
-        Forecast::Several(_) | Forecast::Structured(_) => Vec::new(),
+        // No anchor asks for any of these.
+        Forecast::Quantiles(_) | Forecast::Several(_) | Forecast::Structured(_) => Vec::new(),
     };
     let part = |at: usize| {
         let parts: Vec<Vec<f64>> = forecasts.iter().map(|forecast| values(forecast, at)).collect();

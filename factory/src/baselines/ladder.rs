@@ -6,6 +6,7 @@
 //! R2 and R3 are averaged over [`SEEDS`] seeds of the forest (R3 has no chance in it).
 
 use crate::baselines::features::{self, Inputs};
+use crate::baselines::quantiles;
 use crate::data::assets::Assets;
 use crate::data::labels::{self, Truth};
 use crate::data::mutation::repaired;
@@ -22,6 +23,7 @@ use crate::spec::blueprint::{Blueprint, Link, Target};
 use crate::spec::rule::Frame;
 use ndarray::{Array2, Axis};
 use tasks::metrics::{Metric, MetricError};
+use tasks::prediction::Prediction;
 use tasks::stream::Stream;
 use tasks::task::Baselines;
 use tasks::values;
@@ -36,7 +38,7 @@ const TREES: usize = 40;
 const TREES_OF_MANY: usize = 20;
 
 /// Penalty of the linear rungs, as in scikit-learn's defaults (C = 1, alpha = 1).
-const PENALTY: f64 = 1.0;
+pub(super) const PENALTY: f64 = 1.0;
 
 /// Penalty of the top rung where classes are regions of a space of two or three axes: a larger one
 /// draws the regions to the edges, and those in the middle vanish.
@@ -85,6 +87,9 @@ pub enum LadderError {
 /// # Errors
 /// [`LadderError`].
 pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderError> {
+    if let Prediction::Quantiles { .. } = blueprint.prediction {
+        return quantiles::climb(blueprint, assets);
+    }
     let truth = assets.test_truth.values(&blueprint.prediction);
     let score = |rung: usize, forecast: &Forecast| {
         values::score(blueprint.metric, &truth, &forecast.values(&blueprint.prediction))
@@ -131,6 +136,9 @@ pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderErr
 /// rows.
 pub fn constant(truth: &Truth, metric: Metric) -> Vec<f64> {
     match truth {
+        Truth::Numbers { values, .. } if metric == Metric::MeanPinballLoss => {
+            quantiles::among(values.clone()).to_vec()
+        }
         Truth::Numbers { values, .. } => {
             let n = values.len() as f64;
             vec![match metric {
@@ -223,6 +231,11 @@ fn transforms(target: &Target, frame: &Frame, assets: &Assets) -> Inputs {
     } else {
         target.rules().flat_map(|rule| rule.transforms(frame)).collect()
     };
+    divided(&terms, assets)
+}
+
+/// Values of all rows, one vector per column, as inputs of training and test rows.
+pub(super) fn divided(terms: &[Vec<f64>], assets: &Assets) -> Inputs {
     let take = |rows: &[usize]| {
         Array2::from_shape_fn((rows.len(), terms.len()), |(row, term)| terms[term][rows[row]])
     };
@@ -273,7 +286,7 @@ fn linear(
 }
 
 /// Forests with the better of two settings, one forecast per seed, and out-of-bag forecasts.
-fn forests(
+pub(super) fn forests(
     blueprint: &Blueprint,
     inputs: &Inputs,
     truths: &[Truth],

@@ -2,5 +2,6 @@
 
 pub mod features;
 pub mod ladder;
+mod quantiles;
 pub mod rungs;
 pub mod thresholds;

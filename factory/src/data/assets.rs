@@ -94,9 +94,12 @@ pub fn labelled(
 }
 
 /// The scores that the truth is drawn from: those of the rules, and what groups add to them.
-fn shifted(frame: &Frame, scores: &[Vec<f64>]) -> Vec<Vec<f64>> {
+fn shifted(blueprint: &Blueprint, frame: &Frame, scores: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut shifted = scores.to_vec();
-    for score in &mut shifted {
+    // Groups move the middle of a target, whose score comes first, and leave its spread.
+    let spreads = blueprint.targets.iter().filter(|target| target.spread.is_some()).count();
+    let moved = scores.len() - spreads;
+    for score in &mut shifted[..moved] {
         let shifts = frame.numbers.get(SHIFT).into_iter().flatten();
         score.iter_mut().zip(shifts).for_each(|(score, shift)| *score += shift);
     }
@@ -113,7 +116,8 @@ pub fn scored(
 ) -> Assets {
     let (frame, mut written, order) = rows;
     let Attachments { mut items, queries, links } = attachments;
-    let truth = labels::draw(blueprint, &shifted(&frame, scores), stream.child("labels"));
+    let truth =
+        labels::draw(blueprint, &shifted(blueprint, &frame, scores), stream.child("labels"));
     for (index, mutation) in blueprint.mutations.iter().enumerate() {
         let stream = stream.child("mutation").index(index as u64);
         mutation.apply(&mut written, &blueprint.numbers, stream);

@@ -3,10 +3,11 @@
 use crate::data::nominal::{self, Nominal};
 use crate::data::score::Forecast;
 use crate::data::table;
-use crate::numeric::draws::{Draws, sigmoid};
+use crate::numeric::draws::{Draws, normal_quantile, sigmoid};
 use crate::numeric::rounding::round;
 use crate::spec::blueprint::{Blueprint, Link, Target};
 use polars::prelude::Column;
+use tasks::prediction::QUANTILES;
 use tasks::stream::Stream;
 use tasks::values::Values;
 
@@ -179,7 +180,7 @@ fn by_target<'a>(
     scores: &'a [Vec<f64>],
 ) -> impl Iterator<Item = (&'a Target, &'a [Vec<f64>])> {
     blueprint.targets.iter().scan(scores, |left, target| {
-        let (own, rest) = left.split_at_checked(1 + target.axes.len())?;
+        let (own, rest) = left.split_at_checked(target.scores())?;
         *left = rest;
         Some((target, own))
     })
@@ -234,6 +235,45 @@ fn draw_one(blueprint: &Blueprint, target: &Target, scores: &[Vec<f64>], stream:
             };
             Truth::Numbers { values: score.iter().map(value).collect(), decimals: *decimals }
         }
+        Link::Heteroscedastic { decimals, .. } => {
+            let unevenness = Unevenness::of(&target.link, scores);
+            let value = |row| {
+                let (middle, width) = unevenness.at(row, 0.0);
+                round(unevenness.back(middle + width * draws.normal()), *decimals)
+            };
+            Truth::Numbers { values: (0..score.len()).map(value).collect(), decimals: *decimals }
+        }
+    }
+}
+
+/// Middles and spreads of rows, before they become values.
+struct Unevenness<'a> {
+    link: &'a Link,
+    middles: &'a [f64],
+    spreads: &'a [f64],
+}
+
+impl<'a> Unevenness<'a> {
+    fn of(link: &'a Link, scores: &'a [Vec<f64>]) -> Self {
+        let spreads = scores.get(1).map_or(&[][..], Vec::as_slice);
+        Self { link, middles: &scores[0], spreads }
+    }
+
+    /// A row's middle and standard deviation; `shift` is that of what groups add to scores.
+    fn at(&self, row: usize, shift: f64) -> (f64, f64) {
+        let Link::Heteroscedastic { center, scale, noise, growth, .. } = self.link else {
+            return (0.0, 0.0);
+        };
+        let spread = self.spreads.get(row).map_or(0.0, |z| z.clamp(-Link::HELD, Link::HELD));
+        let noise = noise * libm::exp(growth * spread);
+        (center + scale * self.middles[row], scale * (noise * noise + shift * shift).sqrt())
+    }
+
+    fn back(&self, value: f64) -> f64 {
+        match self.link {
+            Link::Heteroscedastic { logarithmic: true, .. } => libm::exp(value),
+            _ => value,
+        }
     }
 }
 
@@ -278,6 +318,17 @@ fn expected_one(blueprint: &Blueprint, target: &Target, scores: &[Vec<f64>]) -> 
         }
         Link::Exponential { center, scale, .. } => {
             Forecast::Numbers(score.iter().map(|score| libm::exp(center + scale * score)).collect())
+        }
+        Link::Heteroscedastic { .. } => {
+            // Nobody can know what a new group adds.
+            let shift = blueprint.structure.groups.as_ref().map_or(0.0, |groups| groups.shift);
+            let unevenness = Unevenness::of(&target.link, scores);
+            let ends = QUANTILES.map(normal_quantile);
+            let row = |row| {
+                let (middle, width) = unevenness.at(row, shift);
+                ends.map(|end| unevenness.back(middle + width * end))
+            };
+            Forecast::Quantiles((0..score.len()).map(row).collect())
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Forecasts of the baselines, and the form in which they and the truth are scored.
 
 use crate::data::labels::Truth;
-use tasks::prediction::Prediction;
+use tasks::prediction::{Prediction, QUANTILES};
 use tasks::values::Values;
 
 /// The probability from which a label is worth naming: half of the F1 that can be reached,
@@ -20,6 +20,8 @@ pub enum Forecast {
         /// Number of classes per row.
         classes: usize,
     },
+    /// The quantiles of a number per row, from the lowest to the highest.
+    Quantiles(Vec<[f64; QUANTILES.len()]>),
     /// One forecast per target, in the targets' order.
     Several(Vec<Self>),
     /// Masks, boxes or pictures.
@@ -45,7 +47,10 @@ impl Forecast {
         let rows = truth.len();
         let one = |(row, truth): (&Vec<f64>, &Truth)| match truth {
             Truth::Classes { .. } => Self::Classes { values: row.repeat(rows), classes: row.len() },
-            _ => Self::Numbers(vec![row[0]; rows]),
+            _ => match **row {
+                [low, middle, high] => Self::Quantiles(vec![[low, middle, high]; rows]),
+                _ => Self::Numbers(vec![row[0]; rows]),
+            },
         };
         Self::joined(constants.iter().zip(truth.parts()).map(one).collect())
     }
@@ -68,6 +73,9 @@ impl Forecast {
             }
             (Prediction::ClassProbabilities { .. }, Self::Classes { values, classes }) => {
                 Values::Matrix { values: values.clone(), columns: *classes }
+            }
+            (Prediction::Quantiles { columns, .. }, Self::Quantiles(rows)) => {
+                Values::Matrix { values: rows.concat(), columns: columns.len() }
             }
             (Prediction::Numbers { columns }, _) => {
                 let of = |part: &Self| match part {
@@ -115,9 +123,10 @@ impl Truth {
     pub fn values(&self, prediction: &Prediction) -> Values {
         match (prediction, self) {
             (_, Self::Structured(values)) => values.clone(),
-            (Prediction::Number { .. }, Self::Numbers { values, .. }) => {
-                Values::Numbers(values.clone())
-            }
+            (
+                Prediction::Number { .. } | Prediction::Quantiles { .. },
+                Self::Numbers { values, .. },
+            ) => Values::Numbers(values.clone()),
             (Prediction::Numbers { columns }, _) => {
                 let parts: Vec<Vec<f64>> = self.parts().iter().map(Self::as_numbers).collect();
                 Values::Matrix { values: interleaved(&parts), columns: columns.len() }

@@ -15,8 +15,8 @@ use crate::spec::rule::{Expr, Term, Test};
 use crate::spec::structure::{ReadingSpec, RecordFormat, Relation, Summary};
 use std::fmt::Write as _;
 
-/// A script's lines that undo the mutations and replace `x` by the rule's terms, and `y` by its
-/// logarithm where the link is exponential. Names `pd` and `np` are imported by the caller, the
+/// A script's lines that undo the mutations and replace `x` by the terms of the rule (`t0`, ...) and of
+/// its spread (`s0`, ...), and `y` by its logarithm where the link is exponential. Names `pd` and `np` are imported by the caller, the
 /// functions of [`reader`] are defined where rows have items or are nodes, and rows of one series
 /// are in time order.
 pub(crate) fn oracle(blueprint: &Blueprint) -> String {
@@ -37,8 +37,13 @@ pub(crate) fn oracle(blueprint: &Blueprint) -> String {
          return g.shift(k).fillna(g.transform(\"first\"))\n\
          o = pd.DataFrame(index=x.index)\n",
     );
-    for (index, term) in blueprint.rules().flat_map(|rule| &rule.terms).enumerate() {
+    let of_spread = blueprint.targets.iter().flat_map(|target| &target.spread);
+    let middle = blueprint.targets.iter().flat_map(|target| target.rule.iter().chain(&target.axes));
+    for (index, term) in middle.flat_map(|rule| &rule.terms).enumerate() {
         let _ = writeln!(code, "o[\"t{index}\"] = {}", expression(&term.expr));
+    }
+    for (index, term) in of_spread.flat_map(|rule| &rule.terms).enumerate() {
+        let _ = writeln!(code, "o[\"s{index}\"] = {}", expression(&term.expr));
     }
     let first = blueprint.targets.first().filter(|target| target.is_nominal());
     code.push_str(&first.map_or_else(|| "x = o\n".to_owned(), axes));
@@ -184,7 +189,10 @@ fn undone(blueprint: &Blueprint) -> String {
 
 /// Whether predictions must be exponentiated.
 pub(crate) fn logarithmic(blueprint: &Blueprint) -> bool {
-    blueprint.targets.iter().any(|target| matches!(target.link, Link::Exponential { .. }))
+    blueprint.targets.iter().any(|target| {
+        let link = &target.link;
+        matches!(link, Link::Exponential { .. } | Link::Heteroscedastic { logarithmic: true, .. })
+    })
 }
 
 /// Python that reads what a task has beside its tables, if anything: `items(x)` takes the items'

@@ -110,7 +110,7 @@ pub fn sigmoid(x: f64) -> f64 {
 }
 
 /// The inverse of [`normal_cdf`] by Newton steps.
-fn normal_quantile(p: f64) -> f64 {
+pub(crate) fn normal_quantile(p: f64) -> f64 {
     // The logistic approximation is close enough to start from.
     let mut z = libm::log(p / (1.0 - p)) / 1.702;
     for _ in 0..50 {

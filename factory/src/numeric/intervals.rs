@@ -115,7 +115,7 @@ impl Quantiles {
 }
 
 /// Type 7 of Hyndman and Fan (1996), the default of `NumPy`; `ordered` must not be empty.
-fn quantile(ordered: &[f64], share: f64) -> f64 {
+pub(crate) fn quantile(ordered: &[f64], share: f64) -> f64 {
     let place = share * (ordered.len() - 1) as f64;
     let below = floor(place);
     let above = (below + 1).min(ordered.len() - 1);

@@ -104,7 +104,7 @@ fn table(phrases: &mut Phrases, blueprint: &Blueprint, story: &TableScenario, dr
     let means = match blueprint.formulation {
         Formulation::Multiclass => nominal.unwrap_or_default(),
         Formulation::Ranking => story.ranking.as_ref().map_or("", |ranking| &ranking.means),
-        Formulation::Regression => story.number.means.as_str(),
+        Formulation::Regression | Formulation::Quantiles => story.number.means.as_str(),
         _ => story.binary.means.as_str(),
     };
     phrases.set("means", means);

@@ -43,6 +43,7 @@ fn kind(prediction: &Prediction) -> &'static str {
         Prediction::Label { .. } => "label",
         Prediction::ClassProbabilities { .. } => "class_probabilities",
         Prediction::Numbers { .. } => "numbers",
+        Prediction::Quantiles { .. } => "quantiles",
         Prediction::Probabilities { .. } => "probabilities",
         Prediction::Flags { .. } => "flags",
         Prediction::Relevance { .. } => "relevance",
@@ -83,6 +84,12 @@ fn slots(prediction: &Prediction) -> Vec<(&'static str, String)> {
         Prediction::Numbers { columns } | Prediction::Probabilities { columns } => {
             vec![("columns", quoted(columns))]
         }
+        Prediction::Quantiles { column, columns: [low, middle, high] } => vec![
+            ("target", code(column)),
+            ("low", code(low)),
+            ("middle", code(middle)),
+            ("high", code(high)),
+        ],
         Prediction::Flags { column, labels } => {
             vec![("target", code(column)), ("labels", quoted(labels))]
         }
@@ -101,8 +108,10 @@ mod tests {
 
     #[test]
     fn texts_have_a_formula_known_metrics_and_known_slots() {
-        let slots =
-            ["target", "columns", "classes", "labels", "positive", "numbered", "query", "top"];
+        let slots = [
+            "target", "columns", "classes", "labels", "positive", "numbered", "query", "top",
+            "low", "middle", "high",
+        ];
         for (name, kinds) in DEFINITIONS.iter() {
             assert!(Metric::ALL.iter().any(|metric| metric.name() == name), "{name}");
             for (kind, text) in kinds {

@@ -100,6 +100,11 @@ fn question(blueprint: &Blueprint, scenario: &Scenario) -> String {
             )
         }
         Formulation::Regression => format!("for every {row}, {target}: {}", story.number.means),
+        Formulation::Quantiles => format!(
+            "for every {row}, three quantiles (10 %, 50 %, 90 %) of {target}, since some rows are \
+             surer than others: {}",
+            story.number.means
+        ),
         _ => format!("for every {row}, whether {} ({target} is 1, else 0)", story.binary.means),
     }
 }

@@ -23,6 +23,7 @@ pub(super) fn glance(blueprint: &Blueprint, assets: &Assets) -> String {
         Formulation::Multilabel => "multilabel classification",
         Formulation::Regression => "regression",
         Formulation::MultiTarget => "multi-target regression",
+        Formulation::Quantiles => "quantile regression",
         Formulation::Ranking => "ranking",
         Formulation::Forecasting => "forecasting",
         Formulation::Matching => "pair matching",
@@ -40,6 +41,7 @@ pub(super) fn glance(blueprint: &Blueprint, assets: &Assets) -> String {
         Prediction::Label { .. } => "label",
         Prediction::ClassProbabilities { .. } => "one probability column per class",
         Prediction::Numbers { .. } => "a number each",
+        Prediction::Quantiles { .. } => "three quantiles",
         Prediction::Probabilities { .. } => "a probability each",
         Prediction::Flags { .. } => "the labels that hold",
         Prediction::Relevance { .. } => "a score to rank by",
@@ -144,6 +146,10 @@ fn content(prediction: &Prediction, phrases: &mut Phrases) -> String {
             "a probability per class; each row sums to 1".to_owned()
         }
         Prediction::Numbers { .. } => "a number in each column".to_owned(),
+        Prediction::Quantiles { column, .. } => {
+            phrases.set("target", format!("`{column}`"));
+            phrases.text("cell_quantiles")
+        }
         Prediction::Probabilities { .. } => {
             "a probability in each column, independent of the others".to_owned()
         }
@@ -215,6 +221,7 @@ fn example(prediction: &Prediction) -> Vec<String> {
             .map(|class| if class == 0 { "1.0" } else { "0.0" }.to_owned())
             .collect(),
         Prediction::Numbers { columns } => vec!["0.0".to_owned(); columns.len()],
+        Prediction::Quantiles { .. } => ["-1.0", "0.0", "1.0"].map(str::to_owned).to_vec(),
         Prediction::Probabilities { columns } => vec!["0.5".to_owned(); columns.len()],
         Prediction::Flags { labels, .. } => vec![labels[0].clone()],
         Prediction::Mask { .. } => vec!["1 3".to_owned()],

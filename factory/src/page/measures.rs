@@ -65,6 +65,7 @@ pub(crate) fn measure(metric: Metric) -> &'static str {
             "the Jaccard index of the two sets of lower-case words, averaged over the rows"
         }
         Metric::MeanEditDistance => "the edit distance in characters, averaged over the rows",
+        Metric::MeanPinballLoss => "the pinball loss, averaged over the three quantiles",
     }
 }
 
@@ -123,6 +124,7 @@ pub(super) fn names(metric: Metric) -> &'static [&'static str] {
         Metric::ExactMatch => &["exact match"],
         Metric::WordJaccard => &["word jaccard", "jaccard index", "jaccard"],
         Metric::MeanEditDistance => &["mean edit distance", "edit distance", "levenshtein"],
+        Metric::MeanPinballLoss => &["mean pinball loss", "pinball loss", "quantile loss"],
     }
 }
 

@@ -107,6 +107,7 @@ fn ask(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
         Formulation::Multiclass => ("ask_multiclass", None),
         Formulation::Multilabel => ("ask_multilabel", None),
         Formulation::MultiTarget => ("ask_multi_target", None),
+        Formulation::Quantiles => ("ask_quantiles", Some("warn_quantiles")),
         Formulation::Ranking => ("ask_ranking", None),
         Formulation::Regression => ("ask_regression", None),
         Formulation::Forecasting => ("ask_forecasting", None),

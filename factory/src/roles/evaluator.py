@@ -21,7 +21,7 @@ from sklearn import metrics
 SETTINGS = {}
 LOWER_IS_BETTER = {
     "log_loss", "brier", "rmse", "mcrmse", "mae", "median_ae", "rmsle", "mape", "smape",
-    "mean_edit_distance",
+    "mean_edit_distance", "mean_pinball_loss",
 }  # fmt: skip
 MAX_BOXES = 100
 # What Unicode calls white space; Python strips some control characters besides.
@@ -361,6 +361,14 @@ def score_flags(metric, form, truth, submission):
     return LABELS[metric](y, p)
 
 
+def score_quantiles(metric, form, truth, submission):
+    y, p = numbers(truth)[:, 0], numbers(submission)
+    losses = [
+        metrics.mean_pinball_loss(y, p[:, at], alpha=alpha) for at, alpha in enumerate((0.1, 0.5, 0.9))
+    ]
+    return np.mean(losses)
+
+
 def score_relevance(metric, form, truth, submission):
     scores = numbers(submission)[:, 0]
     grades = np.array([whole(cell, 0) for cell in truth[form["column"]]])
@@ -423,6 +431,7 @@ SCORE = {
     "label": score_label,
     "class_probabilities": score_class_probabilities,
     "flags": score_flags,
+    "quantiles": score_quantiles,
     "relevance": score_relevance,
     "mask": score_mask,
     "boxes": score_boxes,

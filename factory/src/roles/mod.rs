@@ -27,6 +27,7 @@ mod series;
 pub mod shares;
 #[cfg(test)]
 mod signs;
+mod spread;
 pub mod strategist;
 mod structure;
 #[cfg(test)]

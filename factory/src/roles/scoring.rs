@@ -44,6 +44,7 @@ pub(super) fn choose(
         }
         Formulation::Multilabel => multilabel(story, structure, draws),
         Formulation::MultiTarget => multi_target(story, draws),
+        Formulation::Quantiles => quantiles(story),
         Formulation::Ranking => ranking(story, draws),
         _ => regression(story, draws),
     }
@@ -134,6 +135,13 @@ fn multi_target(story: &TableScenario, draws: &mut Draws) -> Scoring {
     Scoring { metric, prediction: Prediction::Numbers { columns }, targets }
 }
 
+/// How sure one is of a number is scored in one way.
+fn quantiles(story: &TableScenario) -> Scoring {
+    let column = story.number.name.clone();
+    let prediction = Prediction::quantiles(&column);
+    Scoring { metric: Metric::MeanPinballLoss, prediction, targets: vec![(column, Vec::new())] }
+}
+
 fn ranking(story: &TableScenario, draws: &mut Draws) -> Scoring {
     let metric = *draws.pick(&[
         Metric::NdcgAt5,
@@ -219,7 +227,7 @@ pub fn number(
     index: usize,
 ) -> Option<&NumberTarget> {
     match formulation {
-        Formulation::Regression => Some(&story.number),
+        Formulation::Regression | Formulation::Quantiles => Some(&story.number),
         // The story's order is the columns' order.
         Formulation::MultiTarget => story.targets.get(index),
         _ => None,

@@ -95,7 +95,8 @@ pub(super) fn strategise<E: From<RoleRefusal>>(
         population: &population,
     };
     let rule = request.ask(author)?;
-    blueprint.targets = vec![Target { column, classes, rule: Some(rule), axes: Vec::new(), link }];
+    blueprint.targets =
+        vec![Target { column, classes, rule: Some(rule), axes: Vec::new(), spread: None, link }];
     Ok(blueprint)
 }
 

@@ -38,6 +38,14 @@ impl Shares {
         Self { mechanism: 1.5 * self.mechanism, ..self }
     }
 
+    /// The same where a rule of the spread is to be found, too: more for the step, since a forest sees
+    /// less of it where many rows are noisy, and less for the mechanism.
+    #[must_use]
+    pub fn beside_a_spread(self) -> Self {
+        let step = (1.3 * self.step.0, 1.3 * self.step.1);
+        Self { step, mechanism: 0.6 * self.mechanism, ..self }
+    }
+
     /// The same with as much for the step as makes tasks of the named levels likely: what a forest
     /// finds beyond a line is what has to be found for a medal.
     #[must_use]

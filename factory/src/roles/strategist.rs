@@ -7,7 +7,7 @@ use super::nominal;
 use super::parts::Parts;
 use super::rule_request::{LEAST_SHARE, RuleAuthor, RuleDraft, RuleRequest};
 use super::structure::{self, ClassPlan, Structure};
-use super::{Brief, RoleRefusal, families, mutations, scoring, series};
+use super::{Brief, RoleRefusal, families, mutations, scoring, series, spread};
 use crate::challenges;
 use crate::data::assets;
 use crate::media::graph::nodes::Knit;
@@ -181,6 +181,11 @@ fn rows<E: From<RoleRefusal>>(
         for _ in 0..further {
             target.axes.push(self::draft(brief, &blueprint, &parts, &population, draws)?.rule);
         }
+        if cell.formulation == Formulation::Quantiles {
+            let mut draws = Draws::new(brief.origin.stream("spread"));
+            target.spread = Some(spread::draft(&blueprint, &population, &mut draws)?);
+            target.link = spread::link(&story.number, &mut draws);
+        }
         blueprint.targets.push(target);
     }
     blueprint.mutations = mutations::choose(&blueprint, plan.positive, draws);
@@ -189,6 +194,9 @@ fn rows<E: From<RoleRefusal>>(
         let scores: Vec<Vec<f64>> = target.rules().map(|rule| rule.score(&population)).collect();
         let certainty = draws.between(0.76, 0.84) - 0.1 * (noise - 1.0);
         target.link = nominal::link(&scores, plan, certainty, draws);
+        return Ok(blueprint);
+    }
+    if cell.formulation == Formulation::Quantiles {
         return Ok(blueprint);
     }
     for index in 0..blueprint.targets.len() {
@@ -332,6 +340,9 @@ fn draft(
         if interacts {
             columns.shares = columns.shares.interacting();
         }
+        if blueprint.formulation == Formulation::Quantiles {
+            columns.shares = columns.shares.beside_a_spread();
+        }
         columns.shares = columns.shares.at(brief.levels);
         let terms = families::draft(family, &columns, draws)?;
         let reads = |of: &str| terms.iter().any(|(_, expr)| expr.number_columns().contains(of));
@@ -414,7 +425,7 @@ pub(super) fn balanced(
 /// A target whose link is still to be drawn.
 pub(super) fn unlinked(column: String, classes: Vec<String>, rule: Option<Rule>) -> Target {
     let link = Link::Graded { cuts: Vec::new(), noise: 0.0 };
-    Target { column, classes, rule, axes: Vec::new(), link }
+    Target { column, classes, rule, axes: Vec::new(), spread: None, link }
 }
 
 /// The column of classes without an order, and their names; `None` if there is no question for them
@@ -531,6 +542,7 @@ fn derivation(brief: &Brief<'_>) -> Derivation {
         Formulation::Forecasting => "the next values of each source",
         Formulation::Multilabel => "any number of labels",
         Formulation::MultiTarget => "several numbers per row",
+        Formulation::Quantiles => "three quantiles of one number per row",
         Formulation::Ranking => "the order of the rows of each query",
         Formulation::Matching => "whether two things are the same",
         Formulation::Segmentation => "the pixels that belong to something",

@@ -35,6 +35,8 @@ pub(super) struct Structure {
     pub positive: Option<f64>,
     /// Whether there are fewer training rows than usual.
     pub few: bool,
+    /// Whether rows differ in how far they lie from their middle, and it is asked how far.
+    pub uneven: bool,
 }
 
 /// Training rows of each class, where there are many, and most training rows of such a table.
@@ -90,7 +92,8 @@ impl Structure {
             let share = least * libm::pow(most / least, draws.unit());
             (1000.0 * share).round() / 1000.0
         });
-        Self { classes, positive, few: dna.has(Trait::FewRows) }
+        let uneven = asks == Formulation::Quantiles;
+        Self { classes, positive, few: dna.has(Trait::FewRows), uneven }
     }
 
     /// Numbers of rows that suit the structure, from those usual for the task.
@@ -102,6 +105,10 @@ impl Structure {
         if self.few {
             // Still enough for a line and a forest.
             train = train * 3 / 4;
+        }
+        if self.uneven {
+            // A spread takes more rows to see than a middle.
+            train = train * 17 / 10;
         }
         if let Some(plan) = self.classes {
             let (each, most) = CLASS_ROWS;

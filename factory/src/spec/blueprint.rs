@@ -91,14 +91,23 @@ pub struct Target {
     /// order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub axes: Vec<Rule>,
+    /// The formula that gives how far rows lie from what the rule says; `None` where all lie equally
+    /// far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Rule>,
     /// From score to target.
     pub link: Link,
 }
 
 impl Target {
-    /// All of its rules: the rule, and those of further axes.
+    /// All of its rules: the rule, those of further axes, that of the spread.
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
-        self.rule.iter().chain(&self.axes)
+        self.rule.iter().chain(&self.axes).chain(&self.spread)
+    }
+
+    /// How many scores a row has for it: one per rule, and one where a generator gives it.
+    pub fn scores(&self) -> usize {
+        1 + self.axes.len() + usize::from(self.spread.is_some())
     }
 
     /// Whether its classes have no order.
@@ -154,6 +163,28 @@ pub enum Link {
         /// Digits after the point.
         decimals: usize,
     },
+    /// center + scale · (score + noise · exp(growth · z) · normal), z being the score of the target's
+    /// spread, held to ±[`HELD`](Link::HELD); or e to that power.
+    Heteroscedastic {
+        /// Value at score 0, or its logarithm.
+        center: f64,
+        /// Size of one score unit, or its logarithm.
+        scale: f64,
+        /// Standard deviation of the noise where z is 0, in score units.
+        noise: f64,
+        /// How fast the logarithm of the noise grows with z.
+        growth: f64,
+        /// Whether all of this is the logarithm of the value.
+        logarithmic: bool,
+        /// Digits after the point.
+        decimals: usize,
+    },
+}
+
+impl Link {
+    /// How far from 0 the score of a spread may lie; beyond, all rows are equally unsure. Without a
+    /// bound, a handful of rows would decide every score.
+    pub const HELD: f64 = 1.5;
 }
 
 /// One task, before anything is drawn.
@@ -403,6 +434,7 @@ impl Blueprint {
         let lines = |target: &Target| {
             let line = |(axis, rule): (usize, &Rule)| match (self.targets.len(), target.axes.len())
             {
+                _ if target.spread.as_ref() == Some(rule) => format!("spread: {rule}"),
                 (1, 0) => rule.to_string(),
                 (_, 0) => format!("{}: {rule}", target.column),
                 _ => format!("{}, axis {}: {rule}", target.column, axis + 1),

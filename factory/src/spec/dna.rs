@@ -52,6 +52,7 @@ pub fn native(seed: &Seed) -> Option<Formulation> {
             Some(Formulation::MultiTarget)
         }
         (SeedTask::Regression, _) => Some(Formulation::Regression),
+        (SeedTask::Forecasting, "value_with_uncertainty") => Some(Formulation::Quantiles),
         (SeedTask::Forecasting, _) => Some(Formulation::Forecasting),
         (SeedTask::Ranking, "recommendation") => Some(Formulation::Recommendation),
         (SeedTask::Ranking, _) => Some(Formulation::Ranking),

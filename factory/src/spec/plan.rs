@@ -11,7 +11,7 @@ use crate::spec::scenario::Scenario;
 use crate::spec::seed::Seed;
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
-use tasks::task::{Split, TaskId};
+use tasks::task::{Formulation, Split, TaskId};
 
 /// One place in the corpus.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,6 +172,8 @@ fn choose_seed(
     draws.shuffle(&mut order);
     let cost = |seed: &usize| match dna::distance(&seeds[*seed], cell) {
         Distance::None => 2 * uses[*seed],
+        // Hardly any seed asks how sure an answer is, so that question makes up for other data.
+        Distance::Data if cell.formulation == Formulation::Quantiles => 3 * uses[*seed] + 3,
         Distance::Question => 3 * uses[*seed] + 3,
         Distance::Data => 4 * uses[*seed] + 60,
         Distance::Both => 8 * uses[*seed] + 120,

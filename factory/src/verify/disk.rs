@@ -1,6 +1,7 @@
 //! Checks on the files themselves, through the sandbox's own grader.
 
 use super::Refusal;
+use crate::numeric::intervals::quantile;
 use crate::package::{Draft, Staged};
 use crate::roles::TaskFacts;
 use camino::Utf8Path;
@@ -172,6 +173,18 @@ fn constants(facts: &TaskFacts) -> Vec<Vec<String>> {
             let quantile = |share: usize| values[(values.len() - 1) * share / 20];
             (0..=20).map(|share| vec![format!("{:.6}", quantile(share))]).collect()
         }
+        Prediction::Quantiles { .. } => {
+            let mut values = assets.train_truth.as_numbers();
+            values.sort_by(f64::total_cmp);
+            let cell = |share: f64| format!("{:.6}", quantile(&values, share));
+            // Ranges of every width around the middle, and one number three times.
+            let range = |tail: usize| {
+                let tail = tail as f64 / 20.0;
+                [tail, 0.5, 1.0 - tail].map(cell).to_vec()
+            };
+            let one = |share: usize| vec![cell(share as f64 / 20.0); 3];
+            (0..10).map(range).chain((0..=20).map(one)).collect()
+        }
         Prediction::Numbers { columns } => {
             let quantiles: Vec<Vec<f64>> = assets
                 .train_truth
@@ -240,6 +253,14 @@ pub(super) fn submitted(answers: &str, id_column: &str, prediction: &Prediction)
     let classes = match prediction {
         Prediction::ClassProbabilities { classes, .. } => classes,
         Prediction::Boxes { .. } => return sure(answers),
+        Prediction::Quantiles { columns, .. } => {
+            let line = |line: &str| {
+                let (id, truth) = line.split_once(',').unwrap_or((line, ""));
+                format!("{id},{truth},{truth},{truth}\n")
+            };
+            let header = format!("{id_column},{}\n", columns.join(","));
+            return header + &answers.lines().skip(1).map(line).collect::<String>();
+        }
         // Grades are scores that rank perfectly; the query between id and grade is not submitted.
         Prediction::Relevance { .. } => {
             let line = |line: &str| {

@@ -8,11 +8,13 @@ use crate::data::score::Forecast;
 use crate::data::table::Cells;
 use crate::media::Reading;
 use crate::numeric::draws::Draws;
+use crate::numeric::intervals::quantile;
 use crate::roles::TaskFacts;
 use crate::spec::blueprint::Target;
 use crate::spec::config::Preset;
 use polars::prelude::{Column, DataFrame};
 use tasks::metrics::Metric;
+use tasks::prediction::QUANTILES;
 use tasks::values::{self, Values};
 
 /// Bootstrap samples per check.
@@ -90,6 +92,7 @@ fn by_row(metric: Metric, truth: &Values, forecast: &Values) -> Option<Vec<f64>>
         Metric::ExactMatch,
         Metric::WordJaccard,
         Metric::MeanEditDistance,
+        Metric::MeanPinballLoss,
     ];
     if !mean.contains(&metric) && !matches!(truth, Values::Ids(_)) {
         return None;
@@ -144,12 +147,13 @@ fn resampled(
 }
 
 /// Checks that a forest beats the constant on rows it was not fitted to: by squared error, or by
-/// the task's own metric where there are classes without an order. Among dozens of classes, a small
+/// the task's own metric where quantiles are asked for or classes have no order. Among dozens of classes, a small
 /// forest's probabilities vary so much that their squared error is no less than a constant's, though
 /// its most likely class is right more often.
 pub(super) fn learnable(facts: &TaskFacts) -> Result<(), Refusal> {
     let is_nominal = facts.blueprint.targets.iter().any(Target::is_nominal);
-    if is_nominal || matches!(facts.ladder.out_of_bag, Forecast::Structured(_)) {
+    let own = matches!(facts.ladder.out_of_bag, Forecast::Structured(_) | Forecast::Quantiles(_));
+    if is_nominal || own {
         return generic_rung_learns(facts);
     }
     let truths = facts.assets.train_truth.parts();
@@ -299,11 +303,26 @@ fn bins(train: Cells, test: Cells) -> (Vec<usize>, Vec<usize>) {
     }
 }
 
-/// Each bin forecasts the mean of its training rows, drawn a little towards the constant.
+/// Each bin forecasts the mean of its training rows, or their quantiles, drawn a little towards the
+/// constant.
 fn per_bin(truth: &Truth, constant: &[f64], train: &[usize], test: &[usize]) -> Forecast {
     const PRIOR: f64 = 2.0;
     let bins = train.iter().chain(test).max().map_or(0, |most| most + 1);
     let width = constant.len();
+    if let (Truth::Numbers { values, .. }, [_, _, _]) = (truth, constant) {
+        let mut held = vec![Vec::new(); bins];
+        for (value, bin) in values.iter().zip(train) {
+            held[*bin].push(*value);
+        }
+        held.iter_mut().for_each(|values: &mut Vec<f64>| values.sort_by(f64::total_cmp));
+        let end = |values: &[f64], at: usize| {
+            let (count, known) = (values.len() as f64, QUANTILES[at]);
+            let own = if values.is_empty() { 0.0 } else { quantile(values, known) };
+            (count * own + PRIOR * constant[at]) / (count + PRIOR)
+        };
+        let ends = |bin: &usize| std::array::from_fn(|at| end(&held[*bin], at));
+        return Forecast::Quantiles(test.iter().map(ends).collect());
+    }
     let mut sums: Vec<f64> = (0..bins).flat_map(|_| constant.iter().map(|c| PRIOR * c)).collect();
     let mut counts = vec![PRIOR; bins];
     let numbers = truth.as_numbers();

@@ -238,6 +238,14 @@ def mae_number(truth, predicted):
     return math.fsum(abs(t - p) for t, p in side_by_side(truth, predicted)) / len(truth)
 
 
+def mean_pinball_loss_quantiles(truth, predicted):
+    def loss(a, quantiles):
+        pairs = side_by_side(truth, quantiles)
+        return math.fsum(max(a * (t - q), (a - 1) * (t - q)) for t, q in pairs) / len(truth)
+
+    return sum(loss(a, [row[at] for row in predicted]) for at, a in enumerate([0.1, 0.5, 0.9])) / 3
+
+
 def median_ae_number(truth, predicted):
     errors = sorted(abs(t - p) for t, p in side_by_side(truth, predicted))
     n = len(errors)
@@ -559,6 +567,7 @@ NUMBER = {
 NUMBERS = {name: per_column(score) for name, score in NUMBER.items() if name != "rmse"} | {
     "mcrmse": per_column(rmse_number)
 }
+QUANTILES = {"mean_pinball_loss": mean_pinball_loss_quantiles}
 PROBABILITY = {
     "roc_auc": roc_auc_probability,
     "average_precision": average_precision_probability,
@@ -615,6 +624,7 @@ IDS = {"map_at_5": map_at_ids(5), "map_at_10": map_at_ids(10)}
 BY_KIND = {
     "number": NUMBER,
     "numbers": NUMBERS,
+    "quantiles": QUANTILES,
     "probability": PROBABILITY,
     "probabilities": PROBABILITIES,
     "label": LABEL,
@@ -640,6 +650,8 @@ def evaluate(metric, prediction, truth, predicted):
         return score(
             [[float(c) for c in row] for row in truth], [[float(c) for c in row] for row in predicted]
         )
+    if kind == "quantiles":
+        return score(column(truth, 0, float), [[float(c) for c in row] for row in predicted])
     if kind == "probabilities":
         return score([[int(c) for c in row] for row in truth], [[float(c) for c in row] for row in predicted])
     if kind == "label":
@@ -706,6 +718,7 @@ WRITTEN_FROM = {
     "mean_column_auc.probabilities": "8ab02035",
     "mean_edit_distance.text": "002b499e",
     "mean_iou.mask": "fe1d3362",
+    "mean_pinball_loss.quantiles": "4d7b0371",
     "median_ae.number": "affd1eed",
     "median_ae.numbers": "5ee7ccaa",
     "micro_f1.flags": "32e34b7a",

@@ -170,6 +170,11 @@ pub(crate) fn large(metric: Metric, kind: PredictionKind, size: usize) -> Gradin
             many(&share),
             many(&|cell| share(cell + 1)),
         ),
+        PredictionKind::Quantiles => (
+            Prediction::quantiles("y"),
+            cells(&number),
+            (0..rows).map(|row| (0..3).map(|at| number(row + at)).collect()).collect(),
+        ),
         PredictionKind::Probabilities => (
             Prediction::Probabilities { columns: names(30) },
             many(&|cell| u8::from(cell % 7 == 0).to_string()),

@@ -70,6 +70,12 @@ fn infer(public: &Utf8Path) -> Option<Prediction> {
                     Prediction::Numbers { columns }
                 });
             }
+            let quantiles = |name: &&String| {
+                !test.names.contains(name) && Prediction::quantiles(name).columns() == several
+            };
+            if let Some(column) = train.names.iter().find(quantiles) {
+                return Some(Prediction::quantiles(column));
+            }
             let classes: BTreeSet<&String> = several.iter().collect();
             let is_target = |name: &&String| {
                 !test.names.contains(name) && train.values[*name].iter().eq(classes.iter().copied())
@@ -134,6 +140,13 @@ mod tests {
             fs_err::write(path.join(name), text).unwrap();
         }
         infer(path)
+    }
+
+    #[test]
+    fn quantiles_are_columns_named_after_one_target() {
+        let sample = "id,y_p10,y_p50,y_p90\n3,0,1,2\n";
+        let found = inferred("id,a,y\n1,2,3.5\n2,3,4.5\n", "id,a\n3,4\n", sample);
+        assert_eq!(found, Some(Prediction::quantiles("y")));
     }
 
     #[test]

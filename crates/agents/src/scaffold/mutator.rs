@@ -77,8 +77,10 @@ impl Mutator {
             (TargetKind::Class, false) if binary || probabilities => ("neg_log_loss", "-v.mean()"),
             (TargetKind::Class | TargetKind::Flags, true) => ("accuracy", "v.mean()"),
             (TargetKind::Class | TargetKind::Flags, false) => ("accuracy", "1 - v.mean()"),
-            (TargetKind::Number | TargetKind::Numbers, true) => ("r2", "v.mean()"),
-            (TargetKind::Number | TargetKind::Numbers, false) => {
+            (TargetKind::Number | TargetKind::Numbers | TargetKind::Quantiles, true) => {
+                ("r2", "v.mean()")
+            }
+            (TargetKind::Number | TargetKind::Numbers | TargetKind::Quantiles, false) => {
                 ("neg_root_mean_squared_error", "-v.mean()")
             }
         };

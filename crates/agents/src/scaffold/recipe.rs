@@ -62,7 +62,8 @@ impl Recipe {
         };
         let mut code = String::from("import pandas as pd\n");
         let searches = matches!(self.approach, ScriptedLevel::Operators | ScriptedLevel::Oracle);
-        if searches || shape == TargetKind::Flags || item.is_some() {
+        if searches || matches!(shape, TargetKind::Flags | TargetKind::Quantiles) || item.is_some()
+        {
             code.push_str("import numpy as np\n");
         }
         code.push_str(&self.imports(shape));
@@ -94,13 +95,13 @@ impl Recipe {
         } else {
             code.push_str(&self.recorded(facts.scripts.reader.as_deref()));
         }
-        if self.approach == ScriptedLevel::Operators {
+        if self.constructs(shape) {
             code.push_str(&self.constructed_columns(facts.formulation, shape));
         }
         if self.approach == ScriptedLevel::Oracle {
             code.push_str(&oracle.code);
         }
-        if self.approach != ScriptedLevel::Operators {
+        if !self.constructs(shape) {
             let _ = write!(
                 code,
                 "x = pd.get_dummies(x, dtype=float)\n\
@@ -109,8 +110,15 @@ impl Recipe {
                 varying("x"),
             );
         }
+        if shape == TargetKind::Quantiles && self.approach == ScriptedLevel::Oracle {
+            // The terms of the spread, apart from those of the middle.
+            code.push_str("g = x.filter(regex=\"^s\")\nx = x.drop(columns=g)\n");
+        }
         let _ = writeln!(code, "m = {}", self.model(shape));
         code.push_str("m.fit(x[:n], y)\n");
+        if shape == TargetKind::Quantiles {
+            return code + &self.quantiles(oracle.logarithmic);
+        }
         code.push_str(match prediction {
             Prediction::Probability { .. } => "s[t] = m.predict_proba(x[n:])[:, 1]\n",
             Prediction::ClassProbabilities { .. } => "s[s.columns[1:]] = m.predict_proba(x[n:])\n",
@@ -150,6 +158,12 @@ impl Recipe {
         )
     }
 
+    /// Whether it looks for products and ratios of columns. Where quantiles are asked for, it looks for
+    /// widths instead: of many noisy rows, the best of thousands of columns are those that fit the noise.
+    fn constructs(&self, shape: TargetKind) -> bool {
+        self.approach == ScriptedLevel::Operators && shape != TargetKind::Quantiles
+    }
+
     /// What the model is put together from, module by module.
     fn imports(&self, shape: TargetKind) -> String {
         let (kind, select, linear) = if shape.classifies() {
@@ -168,8 +182,9 @@ impl Recipe {
         let ensemble = if votes { format!("{forest}, Voting{kind}") } else { forest.to_owned() };
         [
             (has_forest, "ensemble", ensemble.as_str()),
-            (votes, "feature_selection", select),
+            (self.constructs(shape), "feature_selection", select),
             (has_line, "linear_model", linear),
+            (shape == TargetKind::Quantiles, "model_selection", "cross_val_predict"),
             (is_wrapped, "multioutput", &format!("MultiOutput{kind}")),
             (has_line, "pipeline", "make_pipeline"),
             (has_line, "preprocessing", "StandardScaler"),
@@ -178,6 +193,47 @@ impl Recipe {
         .filter(|(is_used, ..)| *is_used)
         .flat_map(|(_, module, names)| ["from sklearn.", module, " import ", names, "\n"])
         .collect()
+    }
+
+    /// Adds to the middles of the model `m` the quantiles of what it leaves of rows that it has not
+    /// seen: in units of each row's width where the approach looks for one. A forest is fitted to the
+    /// widths, or a line to the terms of their rule.
+    fn quantiles(&self, logarithmic: bool) -> String {
+        let mut code =
+            String::from("p = m.predict(x[n:])\ne = y - cross_val_predict(m, x[:n], y)\n");
+        let is_oracle = self.approach == ScriptedLevel::Oracle;
+        let widths = match self.approach {
+            ScriptedLevel::Oracle => Some((linear(TargetKind::Quantiles, self.strength), "g")),
+            ScriptedLevel::Operators => {
+                let forest = format!(
+                    "RandomForestRegressor({}, min_samples_leaf=10, random_state=0)",
+                    self.trees
+                );
+                Some((forest, "x"))
+            }
+            _ => None,
+        };
+        if let Some((model, of)) = &widths {
+            let _ = write!(
+                code,
+                "h = {model}\n\
+                 d = np.log(abs(e) + 0.1 * e.std())\n\
+                 w = np.exp(cross_val_predict(h, {of}[:n], d))\n\
+                 u = np.exp(h.fit({of}[:n], d).predict({of}[n:]))\n",
+            );
+        }
+        let value = match widths {
+            Some(_) => "p + u * np.quantile(e / w, q)",
+            None => "p + np.quantile(e, q)",
+        };
+        let value =
+            if is_oracle && logarithmic { format!("np.exp({value})") } else { value.to_owned() };
+        let _ = write!(
+            code,
+            "for c, q in zip(s.columns[1:], [0.1, 0.5, 0.9]):\n    s[c] = {value}\n\
+             s.to_csv(\"submission.csv\", index=False)",
+        );
+        code
     }
 
     /// The class of the forest.
@@ -226,7 +282,9 @@ impl Recipe {
     fn constructed_columns(&self, formulation: Option<Formulation>, shape: TargetKind) -> String {
         let select = if shape.classifies() { "f_classif" } else { "f_regression" };
         let rank = match shape {
-            TargetKind::Number | TargetKind::Class => format!("{select}(f[:n], y)[0]"),
+            TargetKind::Number | TargetKind::Class | TargetKind::Quantiles => {
+                format!("{select}(f[:n], y)[0]")
+            }
             TargetKind::Numbers | TargetKind::Flags => {
                 format!("np.nansum([{select}(f[:n], y[c])[0] for c in y], 0)")
             }
@@ -264,6 +322,7 @@ pub(super) enum TargetKind {
     Number,
     Class,
     Numbers,
+    Quantiles,
     Flags,
 }
 
@@ -275,6 +334,7 @@ impl TargetKind {
             | Prediction::Label { .. }
             | Prediction::ClassProbabilities { .. } => Some(Self::Class),
             Prediction::Numbers { .. } => Some(Self::Numbers),
+            Prediction::Quantiles { .. } => Some(Self::Quantiles),
             Prediction::Probabilities { .. } | Prediction::Flags { .. } => Some(Self::Flags),
             Prediction::Mask { .. }
             | Prediction::Boxes { .. }

@@ -100,11 +100,13 @@ pub enum Metric {
     WordJaccard,
     /// Mean over rows of the edit distance of two texts in characters, [0, ∞).
     MeanEditDistance,
+    /// Mean over rows and over the quantiles of the pinball loss, [0, ∞).
+    MeanPinballLoss,
 }
 
 impl Metric {
     /// All metrics, in declaration order.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 43] = [
         Self::Accuracy,
         Self::BalancedAccuracy,
         Self::F1,
@@ -147,6 +149,7 @@ impl Metric {
         Self::ExactMatch,
         Self::WordJaccard,
         Self::MeanEditDistance,
+        Self::MeanPinballLoss,
     ];
 
     /// Which way it improves.
@@ -161,7 +164,8 @@ impl Metric {
             | Self::Rmsle
             | Self::Mape
             | Self::Smape
-            | Self::MeanEditDistance => Direction::LowerIsBetter,
+            | Self::MeanEditDistance
+            | Self::MeanPinballLoss => Direction::LowerIsBetter,
             _ => Direction::HigherIsBetter,
         }
     }
@@ -211,6 +215,7 @@ impl Metric {
             Self::ExactMatch => "exact_match",
             Self::WordJaccard => "word_jaccard",
             Self::MeanEditDistance => "mean_edit_distance",
+            Self::MeanPinballLoss => "mean_pinball_loss",
         }
     }
 }

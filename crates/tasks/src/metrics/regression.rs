@@ -58,6 +58,12 @@ pub fn smape(t: &[f64], p: &[f64]) -> f64 {
     }))
 }
 
+/// mean(max(α (t - p), (α - 1) (t - p))): the loss that the `alpha`-quantile of the truth makes least,
+/// in [0, ∞).
+pub fn pinball(t: &[f64], p: &[f64], alpha: f64) -> f64 {
+    mean(pairs(t, p).map(|(t, p)| (alpha * (t - p)).max((alpha - 1.0) * (t - p))))
+}
+
 /// 1 - Σ(t - p)² / Σ(t - mean(t))².
 ///
 /// # Errors

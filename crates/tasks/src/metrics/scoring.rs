@@ -7,6 +7,7 @@ use super::{
 };
 use crate::boxes::{Detection, Object};
 use crate::mask::Mask;
+use crate::prediction::QUANTILES;
 
 impl Metric {
     /// Scores real-valued predictions of a real-valued truth.
@@ -160,6 +161,39 @@ impl Metric {
             metric.regression(&values(truth), &values(predicted))
         };
         finite(mean_of((0..columns).map(score))?)
+    }
+
+    /// Scores the [`QUANTILES`] of one real target, row-major `[rows, columns]`, by the mean of their
+    /// losses. Quantiles that cross each other are scored as they are.
+    ///
+    /// # Errors
+    /// [`MetricError`] where the metric takes other input, or there are other columns.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Metric;
+    ///
+    /// // The truth lies 1 above the middle, within the range from 2 to 8: the ends cost 0.1 of their
+    /// // distance, the middle half of it.
+    /// let loss = Metric::MeanPinballLoss.quantiles(&[6.0], &[2.0, 5.0, 8.0], 3)?;
+    /// assert!((loss - (0.1 * 4.0 + 0.5 * 1.0 + 0.1 * 2.0) / 3.0).abs() < 1e-12);
+    /// # Ok::<(), tasks::metrics::MetricError>(())
+    /// ```
+    pub fn quantiles(
+        self,
+        truth: &[f64],
+        predicted: &[f64],
+        columns: usize,
+    ) -> Result<f64, MetricError> {
+        if self != Self::MeanPinballLoss || columns != QUANTILES.len() {
+            return Err(MetricError::WrongInput(self));
+        }
+        check_lengths(truth.len() * columns, predicted.len())?;
+        let loss = |(at, alpha): (usize, f64)| {
+            let of_one: Vec<f64> = predicted.iter().skip(at).step_by(columns).copied().collect();
+            Ok(regression::pinball(truth, &of_one, alpha))
+        };
+        finite(mean_of(QUANTILES.into_iter().enumerate().map(loss))?)
     }
 
     /// Scores predicted label sets, row-major `[rows, labels]`.

@@ -62,6 +62,8 @@ pub enum Formulation {
     Multilabel,
     /// Several numbers per item.
     MultiTarget,
+    /// The range in which one real number lies, as three of its quantiles.
+    Quantiles,
     /// The order of the items of a query.
     Ranking,
     /// Whether two items belong together.
@@ -92,6 +94,7 @@ impl Formulation {
             Self::Forecasting => "forecasting",
             Self::Multilabel => "multilabel",
             Self::MultiTarget => "multi_target",
+            Self::Quantiles => "quantiles",
             Self::Ranking => "ranking",
             Self::Matching => "matching",
             Self::Segmentation => "segmentation",

@@ -266,6 +266,11 @@ def evaluate(metric, prediction, truth, predicted):
         return REGRESSION[metric](numbers(truth)[:, 0], numbers(predicted)[:, 0])
     if kind == "numbers":
         return REGRESSION[metric](numbers(truth), numbers(predicted))
+    if kind == "quantiles":
+        t, p = numbers(truth)[:, 0], numbers(predicted)
+        return np.mean(
+            [metrics.mean_pinball_loss(t, p[:, at], alpha=alpha) for at, alpha in enumerate((0.1, 0.5, 0.9))]
+        )
     if kind == "probability":
         return PROBABILITY[metric](numbers(truth)[:, 0].astype(int), numbers(predicted)[:, 0])
     if kind == "probabilities":

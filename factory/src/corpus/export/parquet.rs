@@ -145,6 +145,7 @@ fn text_columns(manifest: &Manifest) -> Vec<&str> {
         Prediction::Number { .. }
         | Prediction::Probability { .. }
         | Prediction::Numbers { .. }
+        | Prediction::Quantiles { .. }
         | Prediction::Probabilities { .. } => vec![key],
     }
 }

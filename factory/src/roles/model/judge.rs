@@ -307,6 +307,7 @@ fn class_names(prediction: &Prediction) -> &[String] {
         Prediction::Probabilities { columns } => columns,
         Prediction::Number { .. }
         | Prediction::Numbers { .. }
+        | Prediction::Quantiles { .. }
         | Prediction::Probability { .. }
         | Prediction::Relevance { .. }
         | Prediction::Mask { .. }

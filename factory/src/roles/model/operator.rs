@@ -131,6 +131,12 @@ fn form(prediction: &Prediction) -> String {
         Prediction::Numbers { .. } => "Cells hold a finite number. The score is the metric of each \
                                        column, averaged over the columns."
             .to_owned(),
+        Prediction::Quantiles { column, columns } => format!(
+            "A submission has a finite number in each of {}: the quantiles 0.1, 0.5 and 0.9 of the \
+             row's number, which the answers have in `{column}`. Quantiles of a row may be in any \
+             order; each column is scored as it is.",
+            listed(columns.iter().map(String::as_str))
+        ),
         Prediction::Probability { .. } => {
             "A submission has a number from 0 to 1, the probability of class 1; the answers have 0 or \
              1."

@@ -202,7 +202,7 @@ fn table_needs(brief: &Brief<'_>, own: &TableScenario) -> String {
         match brief.slot.cell.formulation {
             Formulation::Binary | Formulation::Matching => "`binary` is predicted",
             Formulation::Multiclass => "`graded` is predicted",
-            Formulation::Regression => "`number` is predicted",
+            Formulation::Regression | Formulation::Quantiles => "`number` is predicted",
             Formulation::Multilabel => "`labels` are predicted and must not be empty",
             Formulation::MultiTarget => "`targets` are predicted and must not be empty",
             _ => "`ranking` is predicted and must not be null",
@@ -315,6 +315,7 @@ fn question(formulation: Formulation) -> &'static str {
         Formulation::Multilabel => "any number of labels per row",
         Formulation::Regression => "one number per row",
         Formulation::MultiTarget => "several numbers per row",
+        Formulation::Quantiles => "three quantiles of one number per row",
         Formulation::Ranking => "the order of the rows of each query",
         Formulation::Forecasting => "the next values of each series",
         Formulation::Matching => "whether the two texts of a row are about the same thing",
@@ -340,6 +341,7 @@ fn metrics(formulation: Formulation) -> &'static str {
              positive and its high value is 8 times its low value or more"
         }
         Formulation::MultiTarget => "one for numbers, averaged over the targets, such as MCRMSE",
+        Formulation::Quantiles => "the pinball loss, averaged over the quantiles",
         Formulation::Ranking => "one for rankings, such as NDCG or mean reciprocal rank",
         Formulation::Forecasting => "one for numbers, such as RMSE or SMAPE",
         Formulation::Segmentation => "one for masks, such as Dice",

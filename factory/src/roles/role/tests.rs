@@ -1,12 +1,16 @@
 //! What the strategist promises of the blueprints that it draws.
 
 use super::*;
-use crate::data::labels::Truth;
+use crate::data::labels::{self, Truth};
+use crate::data::score::Forecast;
 use crate::media::Blemish;
+use crate::numeric::intervals::quantile;
 use crate::roles::briefs::BriefSet;
 use crate::spec::mutation::Mutation;
 use std::collections::BTreeSet;
 use tasks::metrics::Metric;
+use tasks::prediction::QUANTILES;
+use tasks::values;
 
 /// Blueprints of one kind of task, over all of its stories.
 fn blueprints(cell: &str, count: u64) -> Vec<Blueprint> {
@@ -115,4 +119,34 @@ fn blueprint_with_two_layouts_is_refused() {
         let error = serde_json::from_value::<Blueprint>(both).unwrap_err();
         assert!(error.to_string().contains("at most one of"), "{error}");
     }
+}
+
+#[test]
+fn constant_margins_lose_to_quantiles_that_know_the_spread() {
+    let (mut lost, mut negative) = (Vec::new(), 0);
+    for blueprint in blueprints("tabular/quantiles", 20) {
+        let assets = blueprint.kind().render(&blueprint, None).unwrap();
+        let prediction = &blueprint.prediction;
+        let truth = assets.test_truth.values(prediction);
+        let Forecast::Quantiles(ideal) = labels::expected(&blueprint, &assets.test_scores) else {
+            panic!("quantiles")
+        };
+        assert!(ideal.iter().all(|[low, middle, high]| low < middle && middle < high));
+        // The best that one margin for all can do: the true middles, and margins from the answers.
+        let values = assets.test_truth.as_numbers();
+        let mut left: Vec<f64> =
+            values.iter().zip(&ideal).map(|(value, [_, middle, _])| value - middle).collect();
+        left.sort_by(f64::total_cmp);
+        let ends = QUANTILES.map(|share| quantile(&left, share));
+        let same = ideal.iter().map(|[_, middle, _]| ends.map(|end| middle + end)).collect();
+        let loss = |forecast: Forecast| {
+            values::score(blueprint.metric, &truth, &forecast.values(prediction)).unwrap()
+        };
+        lost.push(loss(Forecast::Quantiles(ideal)) / loss(Forecast::Quantiles(same)));
+        negative += usize::from(values.iter().any(|value| *value < 0.0));
+    }
+    lost.sort_by(f64::total_cmp);
+    assert!(lost[10] < 0.9 && lost[18] < 0.99, "{lost:?}");
+    // What cannot be negative hardly ever is.
+    assert!(negative <= 2, "{negative}");
 }

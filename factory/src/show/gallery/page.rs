@@ -11,6 +11,7 @@ use crate::spec::blueprint::{Derivation, Link, Target};
 use crate::spec::layout::ItemLayout;
 use crate::spec::mix::name;
 use crate::spec::mutation::{Mutation, SENTINEL};
+use crate::spec::rule::Rule;
 use camino::Utf8Path;
 use maud::{Markup, html};
 use rayon::prelude::*;
@@ -175,11 +176,10 @@ fn rule(task: &GalleryTask) -> Markup {
     let formula = |target: &Target| {
         let mut text = if several { format!("{}: ", target.column) } else { String::new() };
         text.push_str("score =\n");
-        let terms = target.rule.iter().flat_map(|rule| &rule.terms);
-        for (index, term) in terms.enumerate() {
-            let sign = if term.weight < 0.0 { '-' } else { '+' };
-            let sign = if index == 0 && sign == '+' { ' ' } else { sign };
-            let _ = writeln!(text, "  {sign} {:.3} z[{}]", term.weight.abs(), term.expr);
+        text.extend(target.rule.iter().map(terms));
+        if let Some(spread) = &target.spread {
+            text.push_str("spread =\n");
+            text.push_str(&terms(spread));
         }
         text + &link(&target.link, &target.classes)
     };
@@ -246,6 +246,17 @@ fn link(link: &Link, classes: &[String]) -> String {
             short(*scale),
             short(*noise)
         ),
+        Link::Heteroscedastic { center, scale, noise, growth, logarithmic, .. } => {
+            let value = format!(
+                "{} + {} (score + {} exp({} spread) normal noise)",
+                short(*center),
+                short(*scale),
+                short(*noise),
+                short(*growth)
+            );
+            let value = if *logarithmic { format!("exp({value})") } else { value };
+            format!("{value}, the spread held to ±{}", Link::HELD)
+        }
     }
 }
 
@@ -258,6 +269,17 @@ fn mutations(task: &GalleryTask) -> Markup {
             ul { @for text in texts { li { (markdown::inline(&text)) } } }
         }
     }
+}
+
+/// The terms of a rule, a line each.
+fn terms(rule: &Rule) -> String {
+    let mut text = String::new();
+    for (index, term) in rule.terms.iter().enumerate() {
+        let sign = if term.weight < 0.0 { '-' } else { '+' };
+        let sign = if index == 0 && sign == '+' { ' ' } else { sign };
+        let _ = writeln!(text, "  {sign} {:.3} z[{}]", term.weight.abs(), term.expr);
+    }
+    text
 }
 
 /// A mutation in words, as Markdown.

@@ -207,9 +207,9 @@ fn targets(
         let plain = if count > 1 { several.get(index) } else { names.first() };
         let plain = plain.copied().unwrap_or_default();
         let (name, classes) = match asked {
-            Prediction::Number { .. } | Prediction::Numbers { .. } => {
-                (plain.to_owned(), Vec::new())
-            }
+            Prediction::Number { .. }
+            | Prediction::Numbers { .. }
+            | Prediction::Quantiles { .. } => (plain.to_owned(), Vec::new()),
             Prediction::Relevance { .. } => {
                 let most = train.iter().chain(&test).copied().fold(0.0, f64::max);
                 let grades = 0..=crate::numeric::draws::floor(most);

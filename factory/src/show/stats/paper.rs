@@ -61,7 +61,7 @@ pub fn modality(modality: Modality) -> &'static str {
 pub fn formulation(formulation: Formulation) -> &'static str {
     match formulation {
         Formulation::Binary | Formulation::Multiclass | Formulation::Multilabel => "classification",
-        Formulation::Regression | Formulation::MultiTarget => "regression",
+        Formulation::Regression | Formulation::MultiTarget | Formulation::Quantiles => "regression",
         Formulation::Ranking => "ranking",
         Formulation::Forecasting
         | Formulation::Matching

@@ -96,6 +96,8 @@ impl Story {
         };
         let question = match cell.formulation {
             Formulation::Binary | Formulation::Multiclass | Formulation::Regression => true,
+            // Only tables have columns that a spread can depend on and anyone can read.
+            Formulation::Quantiles => cell.modality == Modality::Tabular,
             Formulation::Multilabel => !story.labels.is_empty(),
             Formulation::MultiTarget => !story.targets.is_empty(),
             Formulation::Ranking => story.ranking.is_some(),

@@ -27,6 +27,7 @@ const CLASSES: &str = include_str!("../../../reference/classes.py");
 const LABELS: &str = include_str!("../../../reference/labels.py");
 const NUMBERS: &str = include_str!("../../../reference/numbers.py");
 const RANKING: &str = include_str!("../../../reference/ranking.py");
+const QUANTILES: &str = include_str!("../../../reference/quantiles.py");
 const FORECAST: &str = include_str!("../../../reference/forecast.py");
 const BLOBS: &str = include_str!("../../../reference/blobs.py");
 const MASKS: &str = include_str!("../../../reference/masks.py");
@@ -55,6 +56,7 @@ pub(super) fn script(task: &TaskDir) -> String {
         Formulation::Binary | Formulation::Multiclass => tabular(task, CLASSES),
         Formulation::Multilabel => tabular(task, LABELS),
         Formulation::Regression | Formulation::MultiTarget => tabular(task, NUMBERS),
+        Formulation::Quantiles => tabular(task, QUANTILES),
         Formulation::Ranking => tabular(task, RANKING),
     };
     metric + &parts.concat()

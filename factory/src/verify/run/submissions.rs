@@ -123,6 +123,7 @@ impl<'a> SubmissionRows<'a> {
             prediction,
             Prediction::Number { .. }
                 | Prediction::Numbers { .. }
+                | Prediction::Quantiles { .. }
                 | Prediction::Probability { .. }
                 | Prediction::Probabilities { .. }
                 | Prediction::ClassProbabilities { .. }
