@@ -108,7 +108,7 @@ pub(super) fn link(number: &NumberTarget, draws: &mut Draws) -> Link {
         let (low, high) = (libm::log(low), libm::log(high));
         (f64::midpoint(low, high), ((high - low) / 9.0).min(0.3))
     } else {
-        (f64::midpoint(low, high), (high - low) / 12.0)
+        (f64::midpoint(low, high), (high - low) / 14.0)
     };
     // Rounding is not to hide how sure the surest rows are.
     let surest = noise * scale * libm::exp(-growth * Link::HELD);
