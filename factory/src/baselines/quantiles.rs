@@ -76,10 +76,8 @@ fn by_rules(target: &Target, blueprint: &Blueprint, assets: &Assets, aims: &[f64
     };
     let (middle, spread) = (inputs(target.rule.as_ref()), inputs(target.spread.as_ref()));
     let logarithmic = matches!(target.link, Link::Heteroscedastic { logarithmic: true, .. });
-    let aims: Vec<f64> = match logarithmic {
-        true => aims.iter().map(|aim| libm::log(aim.max(1e-9))).collect(),
-        false => aims.to_vec(),
-    };
+    let straight = |aim: &f64| if logarithmic { libm::log(aim.max(1e-9)) } else { *aim };
+    let aims: Vec<f64> = aims.iter().map(straight).collect();
     let line = Linear::ridge(&middle.train, &aims, ladder::PENALTY);
     let left = left(&aims, &line.score(&middle.train));
     let (_, usual) = moments(&left);

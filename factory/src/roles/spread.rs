@@ -104,12 +104,11 @@ pub(super) fn link(number: &NumberTarget, draws: &mut Draws) -> Link {
     let noise = percent(draws.between(NOISE.0, NOISE.1));
     let logarithmic = draws.chance(0.5) && low > 0.0 && high / low >= RELATIVE;
     // The least sure rows still lie within the target's range, give or take a little.
-    let (center, scale) = match logarithmic {
-        true => {
-            let (low, high) = (libm::log(low), libm::log(high));
-            (f64::midpoint(low, high), ((high - low) / 9.0).min(0.3))
-        }
-        false => (f64::midpoint(low, high), (high - low) / 12.0),
+    let (center, scale) = if logarithmic {
+        let (low, high) = (libm::log(low), libm::log(high));
+        (f64::midpoint(low, high), ((high - low) / 9.0).min(0.3))
+    } else {
+        (f64::midpoint(low, high), (high - low) / 14.0)
     };
     // Rounding is not to hide how sure the surest rows are.
     let surest = noise * scale * libm::exp(-growth * Link::HELD);

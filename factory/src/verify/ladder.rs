@@ -310,11 +310,13 @@ fn per_bin(truth: &Truth, constant: &[f64], train: &[usize], test: &[usize]) -> 
     let bins = train.iter().chain(test).max().map_or(0, |most| most + 1);
     let width = constant.len();
     if let (Truth::Numbers { values, .. }, [_, _, _]) = (truth, constant) {
-        let mut held = vec![Vec::new(); bins];
+        let mut held: Vec<Vec<f64>> = vec![Vec::new(); bins];
         for (value, bin) in values.iter().zip(train) {
             held[*bin].push(*value);
         }
-        held.iter_mut().for_each(|values: &mut Vec<f64>| values.sort_by(f64::total_cmp));
+        for values in &mut held {
+            values.sort_by(f64::total_cmp);
+        }
         let end = |values: &[f64], at: usize| {
             let (count, known) = (values.len() as f64, QUANTILES[at]);
             let own = if values.is_empty() { 0.0 } else { quantile(values, known) };

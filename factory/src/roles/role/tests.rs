@@ -123,7 +123,7 @@ fn blueprint_with_two_layouts_is_refused() {
 
 #[test]
 fn constant_margins_lose_to_quantiles_that_know_the_spread() {
-    let (mut lost, mut negative) = (Vec::new(), 0);
+    let (mut lost, mut negative, mut rows) = (Vec::new(), 0, 0);
     for blueprint in blueprints("tabular/quantiles", 20) {
         let assets = blueprint.kind().render(&blueprint, None).unwrap();
         let prediction = &blueprint.prediction;
@@ -143,10 +143,11 @@ fn constant_margins_lose_to_quantiles_that_know_the_spread() {
             values::score(blueprint.metric, &truth, &forecast.values(prediction)).unwrap()
         };
         lost.push(loss(Forecast::Quantiles(ideal)) / loss(Forecast::Quantiles(same)));
-        negative += usize::from(values.iter().any(|value| *value < 0.0));
+        negative += values.iter().filter(|value| **value < 0.0).count();
+        rows += values.len();
     }
     lost.sort_by(f64::total_cmp);
     assert!(lost[10] < 0.9 && lost[18] < 0.99, "{lost:?}");
     // What cannot be negative hardly ever is.
-    assert!(negative <= 2, "{negative}");
+    assert!(1000 * negative < rows, "{negative} of {rows}");
 }
