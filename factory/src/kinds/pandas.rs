@@ -15,10 +15,10 @@ use crate::spec::rule::{Expr, Term, Test};
 use crate::spec::structure::{ReadingSpec, RecordFormat, Relation, Summary};
 use std::fmt::Write as _;
 
-/// A script's lines that undo the mutations and replace `x` by the terms of the rule (`t0`, ...) and of
-/// its spread (`s0`, ...), and `y` by its logarithm where the link is exponential. Names `pd` and `np` are imported by the caller, the
-/// functions of [`reader`] are defined where rows have items or are nodes, and rows of one series
-/// are in time order.
+/// A script's lines that undo the mutations and replace `x` by the terms of the rule (`t0`, ...) and
+/// of its spread (`s0`, ...), and `y` by its logarithm where the link is exponential. Names `pd` and
+/// `np` are imported by the caller, the functions of [`reader`] are defined where rows have items or
+/// are nodes, and rows of one series are in time order.
 pub(crate) fn oracle(blueprint: &Blueprint) -> String {
     let mut code = summed(blueprint) + &related(blueprint) + &undone(blueprint);
     if let Some(layout) = blueprint.item() {

@@ -14,7 +14,7 @@ use crate::spec::blueprint::Target;
 use crate::spec::config::Preset;
 use polars::prelude::{Column, DataFrame};
 use tasks::metrics::Metric;
-use tasks::prediction::QUANTILES;
+use tasks::prediction::{Prediction, QUANTILES};
 use tasks::values::{self, Values};
 
 /// Bootstrap samples per check.
@@ -147,9 +147,9 @@ fn resampled(
 }
 
 /// Checks that a forest beats the constant on rows it was not fitted to: by squared error, or by
-/// the task's own metric where quantiles are asked for or classes have no order. Among dozens of classes, a small
-/// forest's probabilities vary so much that their squared error is no less than a constant's, though
-/// its most likely class is right more often.
+/// the task's own metric where quantiles are asked for or classes have no order. Among dozens of
+/// classes, a small forest's probabilities vary so much that their squared error is no less than a
+/// constant's, though its most likely class is right more often.
 pub(super) fn learnable(facts: &TaskFacts) -> Result<(), Refusal> {
     let is_nominal = facts.blueprint.targets.iter().any(Target::is_nominal);
     let own = matches!(facts.ladder.out_of_bag, Forecast::Structured(_) | Forecast::Quantiles(_));
@@ -223,7 +223,7 @@ fn advantage(truth: &Truth, bag: &Forecast) -> Vec<f64> {
 }
 
 /// No single column or reading, cut into a handful of bins, goes most of the way to the
-/// ceiling.
+/// ceiling, and no column of numbers does as it is.
 pub(super) fn not_trivial(facts: &TaskFacts) -> Result<(), Refusal> {
     let blueprint = &facts.blueprint;
     let assets = &facts.assets;
@@ -244,16 +244,26 @@ pub(super) fn not_trivial(facts: &TaskFacts) -> Result<(), Refusal> {
     let train = probes(&assets.train, &assets.train_items);
     let test = probes(&assets.test, &assets.test_items);
     for ((column, train), (_, test)) in train.into_iter().zip(test) {
+        // Bins are too coarse for a target of which a few are many times as large as the others.
+        let as_it_is = match (&test, &blueprint.prediction) {
+            (Cells::Numbers(values), Prediction::Number { .. }) => {
+                Some(Values::Numbers(values.clone()))
+            }
+            _ => None,
+        };
         let (left, right) = bins(train, test);
         let constants = &facts.ladder.constants;
         let part = |(truth, constant): (&Truth, &Vec<f64>)| per_bin(truth, constant, &left, &right);
         let truths = assets.train_truth.parts();
         let forecast = Forecast::joined(truths.iter().zip(constants).map(part).collect());
-        let forecast = forecast.values(&blueprint.prediction);
-        let Ok(score) = values::score(blueprint.metric, &truth, &forecast) else { continue };
-        let share = (score - baselines.ladder[0]) / way;
-        if share >= TRIVIAL {
-            return Err(Refusal::Trivial { column, share });
+        let binned = forecast.values(&blueprint.prediction);
+        for forecast in [Some(binned), as_it_is].into_iter().flatten() {
+            // A column may be no forecast of this metric: it may have gaps, or values below zero.
+            let Ok(score) = values::score(blueprint.metric, &truth, &forecast) else { continue };
+            let share = (score - baselines.ladder[0]) / way;
+            if share >= TRIVIAL {
+                return Err(Refusal::Trivial { column, share });
+            }
         }
     }
     Ok(())

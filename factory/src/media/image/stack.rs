@@ -26,7 +26,8 @@ pub(crate) fn encode(frames: &[Array2<u8>]) -> Vec<u8> {
 fn write(file: &mut Cursor<Vec<u8>>, frames: &[Array2<u8>]) -> TiffResult<()> {
     let mut encoder = TiffEncoder::new(file)?;
     for frame in frames {
-        let [height, width] = [frame.nrows(), frame.ncols()].map(|side| side as u32);
+        let edge = |pixels: usize| u32::try_from(pixels).unwrap_or(u32::MAX);
+        let (height, width) = (edge(frame.nrows()), edge(frame.ncols()));
         let pixels: Vec<u8> = frame.iter().copied().collect();
         encoder.write_image::<Gray8>(width, height, &pixels)?;
     }
@@ -91,7 +92,8 @@ mod tests {
 
     fn frames(sides: &[usize]) -> Vec<Array2<u8>> {
         let frame = |(place, side): (usize, &usize)| {
-            Array2::from_shape_fn((*side, *side), |(y, x)| (7 * y + 3 * x + 31 * place) as u8)
+            let level = |(y, x)| u8::try_from((7 * y + 3 * x + 31 * place) % 256).unwrap();
+            Array2::from_shape_fn((*side, *side), level)
         };
         sides.iter().enumerate().map(frame).collect()
     }

@@ -1,8 +1,6 @@
 //! The standalone evaluator against the native grader: random submissions of every kind and
 //! metric, and submissions that both must refuse.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use camino::{Utf8Path, Utf8PathBuf};
 use factory::roles::operator;
 use fs_err as fs;

@@ -1,6 +1,6 @@
 //! A model that answers with the products of the built-in roles.
 
-use crate::generators::generator;
+use super::generators::generator;
 use factory::roles::model::puppet;
 use factory::roles::{Brief, generated, operator, strategist};
 use factory::spec::blueprint::{Blueprint, Origin};

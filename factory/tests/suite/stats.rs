@@ -1,7 +1,5 @@
 //! `factory stats` as a user meets it: three views of the same numbers.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use camino::Utf8Path;
 use factory::show::stats::Statistics;
 use fs_err as fs;

@@ -1,7 +1,5 @@
 //! What scripted agents show to those who imitate them, on every kind of task.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use agents::scaffold::react::{EpisodeRules, MleWorld};
 use agents::scaffold::runner::{RunnerContext, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};

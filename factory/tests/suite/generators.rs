@@ -1,8 +1,6 @@
 //! Generators in the jail: honest ones make rows, hostile ones are refused with the right code and
 //! leave nothing. The sandbox's launcher must have been built (`cargo build -p sandbox`).
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 mod program;
 
 use factory::generator::{

@@ -1,8 +1,6 @@
 //! Anchors that the packages of the tests carry: files, grades, determinism, and that none is trained
 //! on.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use camino::{Utf8Path, Utf8PathBuf};
 use factory::anchors::{AnchorError, AnchorSettings, ids, write};
 use fs_err as fs;

@@ -1,8 +1,6 @@
 //! Rows that are the nodes of one network: what the top rung is fitted on is what anyone can
 //! compute from the public files.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use camino::Utf8Path;
 use factory::baselines::{features, ladder};
 use factory::spec::blueprint::Blueprint;

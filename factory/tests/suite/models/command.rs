@@ -1,7 +1,7 @@
 //! The command that asks models, against a provider with faults.
 
-use crate::puppet::PuppetModel;
-use crate::server::provider;
+use super::puppet::PuppetModel;
+use super::server::provider;
 use camino::{Utf8Path, Utf8PathBuf};
 use factory::corpus::ledger::{self, AttemptOutcome, Entry};
 use factory::corpus::pipeline::{self, Progress};

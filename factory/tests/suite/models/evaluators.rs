@@ -1,8 +1,8 @@
 //! A model that writes evaluators and one that reads pages. The sandbox's launcher must have been
 //! built (`cargo build -p sandbox`).
 
-use crate::command::{NoProgress, generate, options, recorded_by, succeed};
-use crate::puppet::{PuppetFault, PuppetModel, SIGNED};
+use super::command::{NoProgress, generate, options, recorded_by, succeed};
+use super::puppet::{PuppetFault, PuppetModel, SIGNED};
 use camino::Utf8Path;
 use factory::corpus::ledger::{Entry, ModelUse};
 use factory::corpus::pipeline;

@@ -1,7 +1,5 @@
 //! `factory rate` as a user meets it: solvers in the sandbox, ratings that are kept, levels.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,5 @@
 //! The command as a user meets it: reproducible, interruptible, clear about mistakes.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use camino::{Utf8Path, Utf8PathBuf};
 use factory::corpus::folder::RECORD_VERSION;
 use fs_err as fs;
@@ -253,7 +251,7 @@ fn corpus_of_an_older_version_is_not_continued() {
 fn a_seed_file_of_ones_own_serves_alone() {
     let desk = GenerateCommand::new();
     let seed = desk.path("pump.toml");
-    let text = include_str!("../../seeds/mlebench/spaceship-titanic.toml")
+    let text = include_str!("../../../seeds/mlebench/spaceship-titanic.toml")
         .replace("spaceship-titanic", "pump")
         .replace("\"dev\"", "\"own\"");
     fs::write(&seed, &text).unwrap();

@@ -1,7 +1,5 @@
 //! The linear models of the baselines: right, and the same bits wherever they are fitted.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use factory::numeric::draws::{Draws, floor};
 use factory::numeric::linear::Linear;
 use factory::numeric::logistic::Softmax;

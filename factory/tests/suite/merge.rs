@@ -1,7 +1,5 @@
 //! `factory generate --shard` and `factory merge`: parts that come to the same whole.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use std::collections::BTreeMap;

@@ -1,11 +1,11 @@
 //! Mode `code`: tasks whose rows a generator draws.
 
-use crate::command::{
+use super::command::{
     count, entries, generate, kill_often, models_file, options, recorded_by, succeed,
 };
-use crate::generators::generator;
-use crate::puppet::PuppetModel;
-use crate::server::provider;
+use super::generators::generator;
+use super::puppet::PuppetModel;
+use super::server::provider;
 use camino::{Utf8Path, Utf8PathBuf};
 use factory::corpus::ledger::{AttemptOutcome, Entry};
 use factory::generator::GeneratorJail;

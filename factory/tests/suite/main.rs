@@ -1,0 +1,23 @@
+//! Corpora, tasks and commands from end to end: in one program, because each would be linked anew.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod anchors;
+mod audio;
+mod calibration;
+mod definitions;
+mod demonstrations;
+mod evaluator;
+mod export;
+mod fits;
+mod formats;
+mod gallery;
+mod generate;
+mod generators;
+mod ladder;
+mod merge;
+mod models;
+mod nodes;
+mod rating;
+mod standins;
+mod stats;
