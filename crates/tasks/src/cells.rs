@@ -491,11 +491,6 @@ mod tests {
                 vec![vec!["-1", "2"], vec!["3", "0.000001"]],
             ),
             (
-                Prediction::quantiles("y"),
-                vec![vec!["1.5"], vec!["-3"]],
-                vec![vec!["-1", "2", "3.25"], vec!["3", "2", "1"]],
-            ),
-            (
                 Prediction::Probabilities { columns: words("cat dog") },
                 vec![vec!["1", "1"], vec!["0", "0"]],
                 vec![vec!["0.5", "1"], vec!["0", "0.125"]],
@@ -534,6 +529,11 @@ mod tests {
                 Prediction::Ids { column: column(), most: 3 },
                 vec![vec!["w_7"], vec!["a b c d e"]],
                 vec![vec!["w_1 w_7 w_0"], vec![""]],
+            ),
+            (
+                Prediction::quantiles("y"),
+                vec![vec!["1.5"], vec!["-3"]],
+                vec![vec!["-1", "2", "3.25"], vec!["3", "2", "1"]],
             ),
         ]
     }
