@@ -90,11 +90,6 @@ pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderErr
     if let Prediction::Quantiles { .. } = blueprint.prediction {
         return quantiles::climb(blueprint, assets);
     }
-    let truth = assets.test_truth.values(&blueprint.prediction);
-    let score = |rung: usize, forecast: &Forecast| {
-        values::score(blueprint.metric, &truth, &forecast.values(&blueprint.prediction))
-            .map_err(|source| LadderError::Score { rung, source })
-    };
     let plain = features::plain(assets);
     let generic = features::generic(assets);
     let frame = rebuilt(blueprint, assets);
@@ -119,17 +114,50 @@ pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderErr
     };
     let r3: Result<Vec<Forecast>, _> = blueprint.targets.iter().zip(truths).map(own).collect();
     let r3 = Forecast::joined(r3?);
-    let best = labels::expected(blueprint, &assets.test_scores);
+    let climbed = Climbed { constants, r0, r1, r2, r3, out_of_bag };
+    climbed.scored(blueprint, assets)
+}
 
-    let mut of_forests = 0.0;
-    for forecast in &r2 {
-        of_forests += score(2, forecast)? / r2.len() as f64;
+/// Test forecasts of the rungs, without their scores.
+pub(super) struct Climbed {
+    /// The constant row that R0 submits, for each target.
+    pub(super) constants: Vec<Vec<f64>>,
+    pub(super) r0: Forecast,
+    pub(super) r1: Forecast,
+    /// One for each seed of the forest.
+    pub(super) r2: [Forecast; SEEDS],
+    pub(super) r3: Forecast,
+    /// R2's out-of-bag forecast of the training rows.
+    pub(super) out_of_bag: Forecast,
+}
+
+impl Climbed {
+    /// The ladder, with the ceiling: R2 scores as its seeds do on average.
+    ///
+    /// # Errors
+    /// [`LadderError::Score`].
+    pub(super) fn scored(
+        self,
+        blueprint: &Blueprint,
+        assets: &Assets,
+    ) -> Result<Ladder, LadderError> {
+        let Self { constants, r0, r1, r2, r3, out_of_bag } = self;
+        let truth = assets.test_truth.values(&blueprint.prediction);
+        let score = |rung: usize, forecast: &Forecast| {
+            values::score(blueprint.metric, &truth, &forecast.values(&blueprint.prediction))
+                .map_err(|source| LadderError::Score { rung, source })
+        };
+        let best = labels::expected(blueprint, &assets.test_scores);
+        let mut of_forests = 0.0;
+        for forecast in &r2 {
+            of_forests += score(2, forecast)? / r2.len() as f64;
+        }
+        let ladder = [score(0, &r0)?, score(1, &r1)?, of_forests, score(3, &r3)?];
+        let baselines = Baselines { ladder, ceiling: score(4, &best)? };
+        let [first, ..] = r2;
+        let forecasts = [r0, r1, first, r3, best];
+        Ok(Ladder { constants, baselines, forecasts, start: None, out_of_bag })
     }
-    let ladder = [score(0, &r0)?, score(1, &r1)?, of_forests, score(3, &r3)?];
-    let baselines = Baselines { ladder, ceiling: score(4, &best)? };
-    let [first, ..] = r2;
-    let forecasts = [r0, r1, first, r3, best];
-    Ok(Ladder { constants, baselines, forecasts, start: None, out_of_bag })
 }
 
 /// The constant forecast of one target with the best expected score on data like the training

@@ -9,7 +9,6 @@
 use super::features;
 use super::ladder::{self, Ladder, LadderError};
 use crate::data::assets::Assets;
-use crate::data::labels;
 use crate::data::score::Forecast;
 use crate::numeric::intervals::quantile;
 use crate::numeric::linear::Linear;
@@ -17,8 +16,6 @@ use crate::numeric::moments::moments;
 use crate::spec::blueprint::{Blueprint, Link, Target};
 use crate::spec::rule::Rule;
 use tasks::prediction::QUANTILES;
-use tasks::task::Baselines;
-use tasks::values;
 
 /// What is left of a row counts as no less than this share of the usual: logarithms of next to nothing
 /// would outweigh all others.
@@ -29,11 +26,6 @@ const LEAST: f64 = 0.05;
 /// # Errors
 /// [`LadderError`].
 pub(super) fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderError> {
-    let truth = assets.test_truth.values(&blueprint.prediction);
-    let score = |rung: usize, forecast: &Forecast| {
-        values::score(blueprint.metric, &truth, &forecast.values(&blueprint.prediction))
-            .map_err(|source| LadderError::Score { rung, source })
-    };
     let aims = assets.train_truth.as_numbers();
     let constants = vec![ladder::constant(&assets.train_truth, blueprint.metric)];
     let r0 = Forecast::constant(&constants, &assets.test_truth);
@@ -54,17 +46,8 @@ pub(super) fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, La
         unreachable!("quantiles are asked of one target")
     };
     let r3 = by_rules(target, blueprint, assets, &aims);
-    let best = labels::expected(blueprint, &assets.test_scores);
-
-    let mut of_forests = 0.0;
-    for forecast in &r2 {
-        of_forests += score(2, forecast)? / r2.len() as f64;
-    }
-    let ladder = [score(0, &r0)?, score(1, &r1)?, of_forests, score(3, &r3)?];
-    let baselines = Baselines { ladder, ceiling: score(4, &best)? };
-    let [first, ..] = r2;
-    let forecasts = [r0, r1, first, r3, best];
-    Ok(Ladder { constants, baselines, forecasts, start: None, out_of_bag })
+    let climbed = ladder::Climbed { constants, r0, r1, r2, r3, out_of_bag };
+    climbed.scored(blueprint, assets)
 }
 
 /// The quantiles of what the rules of middle and spread say of the test rows.

@@ -137,7 +137,7 @@ pub(super) fn cells(bytes: &[u8]) -> Cells {
 }
 
 /// The answers to several rows of one challenge.
-fn gathered(answers: Vec<Answer>) -> Values {
+pub(super) fn gathered(answers: Vec<Answer>) -> Values {
     let (mut texts, mut ids) = (Vec::new(), Vec::new());
     for answer in answers {
         match answer {

@@ -21,6 +21,8 @@ mod retrieval;
 mod speech;
 mod strategy;
 mod tagger;
+#[cfg(test)]
+mod trial;
 
 pub use challenge::{Answer, Cells, Challenge, DrawnRow, Material, Strengths};
 pub use strategy::strategise;

@@ -17,11 +17,11 @@ mod tests;
 
 use super::challenge::{Answer, Cells, Challenge, DrawnRow, Material, SLIPS, Strengths, nothing};
 use super::names;
-use super::retrieval::decimals;
 use crate::baselines::ladder::LadderError;
 use crate::baselines::rungs::Rungs;
 use crate::media::{Blemish, Reading};
 use crate::numeric::draws::Draws;
+use crate::numeric::rounding::decimals;
 use crate::spec::challenge::Wording;
 use crate::spec::recommendation::{
     ITEMS, KINDS, Liking, Move, OF_A_KIND, Recommendation, Repeats, Shape, WORDS,

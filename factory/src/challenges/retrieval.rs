@@ -19,7 +19,7 @@ use crate::baselines::rungs::Rungs;
 use crate::media::{Blemish, Reading};
 use crate::numeric::draws::Draws;
 use crate::numeric::moments::moments;
-use crate::numeric::rounding::digits;
+use crate::numeric::rounding::{decimals, digits};
 use crate::spec::challenge::Wording;
 use crate::spec::retrieval::{Circumstance, MEASURES, Measure, Retrieval, Shape, WORDS};
 use crate::spec::scenario::ChallengeColumn;
@@ -138,17 +138,6 @@ impl Measured {
     fn columns(&self) -> Point {
         self.numbers().into_iter().chain(self.indicators()).collect()
     }
-}
-
-/// Digits after the point that show so many steps between two bounds.
-pub(super) fn decimals([low, high]: [f64; 2], steps: f64) -> usize {
-    let mut step = 1.0;
-    let mut decimals = 0;
-    while step > (high - low) / steps && decimals < 6 {
-        step /= 10.0;
-        decimals += 1;
-    }
-    decimals
 }
 
 impl Challenge for Retrieval {

@@ -20,6 +20,17 @@ pub fn digits(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
+/// Digits after the point that show so many steps between two bounds.
+pub fn decimals([low, high]: [f64; 2], steps: f64) -> usize {
+    let mut step = 1.0;
+    let mut decimals = 0;
+    while step > (high - low) / steps && decimals < 6 {
+        step /= 10.0;
+        decimals += 1;
+    }
+    decimals
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

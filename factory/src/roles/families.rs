@@ -502,7 +502,7 @@ fn offsets(columns: &Columns<'_>, column: &WordColumn, draws: &mut Draws) -> Exp
 }
 
 /// `value` rounded to three significant digits, to keep the constants of formulas short.
-fn short(value: f64) -> f64 {
+pub(super) fn short(value: f64) -> f64 {
     if value == 0.0 { 0.0 } else { format!("{value:.2e}").parse().unwrap_or(value) }
 }
 

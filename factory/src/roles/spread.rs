@@ -4,6 +4,7 @@
 //! both ends of a column, an offset per word.
 
 use super::RoleRefusal;
+use super::families::short;
 use super::strategist::{self, percent};
 use crate::numeric::draws::{Draws, floor};
 use crate::numeric::moments::moments;
@@ -118,9 +119,4 @@ pub(super) fn link(number: &NumberTarget, draws: &mut Draws) -> Link {
     let decimals = decimals.unwrap_or(number.decimals + 3);
     let (center, scale) = (digits(center), digits(scale));
     Link::Heteroscedastic { center, scale, noise, growth, logarithmic, decimals }
-}
-
-/// `value` rounded to three significant digits, to keep the constants of formulas short.
-fn short(value: f64) -> f64 {
-    if value == 0.0 { 0.0 } else { format!("{value:.2e}").parse().unwrap_or(value) }
 }

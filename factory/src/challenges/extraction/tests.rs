@@ -2,8 +2,8 @@
 //! Python that copies as we do.
 
 use super::*;
-use crate::baselines::rungs::Material;
 use crate::challenges::python;
+use crate::challenges::trial::Trial;
 use crate::spec::scenario::{self, Story};
 use std::collections::BTreeSet;
 use tasks::stream::Stream;
@@ -39,31 +39,12 @@ fn text(answer: &Answer) -> String {
     }
 }
 
-fn texts(rows: &[DrawnRow], part: fn(&DrawnRow) -> &Answer) -> Values {
-    Values::Texts(rows.iter().map(|row| text(part(row))).collect())
-}
-
 #[test]
 fn rungs_rise_and_the_conventions_are_found() {
     let mut means = [0.0; 5];
     for seed in 0..SEEDS {
         let (rule, rows) = drawn(seed, 0.03);
-        let (train, test) = rows.split_at(ROWS.train);
-        let cells = |rows: &[DrawnRow]| rows.iter().map(|row| row.cells.clone()).collect();
-        let [known, hidden] = [train, test].map(|rows| texts(rows, |row| &row.truth));
-        let ideal = texts(test, |row| &row.ideal);
-        let material = Material {
-            train: cells(train),
-            test: cells(test),
-            train_truth: &known,
-            test_truth: &hidden,
-            ideal: &ideal,
-            metric: rule.metric(),
-            stream: Stream::root(0),
-        };
-        let rungs = rule.climb(&material).unwrap();
-        let score = |forecast| values::score(Metric::WordJaccard, &hidden, forecast).unwrap();
-        let scores = rungs.forecasts.each_ref().map(score);
+        let Trial { train, known, scores } = Trial::new(&rule, &rows, ROWS.train);
         assert!(scores.is_sorted(), "{rule}: {scores:?}");
         for (below, gap) in [(0, 0.02), (1, 0.04), (2, 0.2)] {
             assert!(scores[below + 1] - scores[below] > gap, "{rule}: {scores:?}");
@@ -71,7 +52,7 @@ fn rungs_rise_and_the_conventions_are_found() {
         means.iter_mut().zip(scores).for_each(|(mean, score)| *mean += score / SEEDS as f64);
         let Values::Texts(truths) = &known else { panic!() };
         let rows: Vec<Known<'_>> =
-            material.train.iter().zip(truths).map(|(row, truth)| Known::new(row, truth)).collect();
+            train.iter().zip(truths).map(|(row, truth)| Known::new(row, truth)).collect();
         assert_eq!(fitted(&rows), rule, "seed {seed}");
     }
     // 0.205, 0.316, 0.596, 0.979 and 0.979 when this was written.

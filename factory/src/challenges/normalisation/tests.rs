@@ -2,11 +2,9 @@
 //! as we do.
 
 use super::*;
-use crate::baselines::rungs::Material;
 use crate::challenges::python;
-use tasks::metrics::Metric;
+use crate::challenges::trial::Trial;
 use tasks::stream::Stream;
-use tasks::values;
 
 fn wording() -> Wording {
     let phrases = |text: &str| text.split(", ").map(str::to_owned).collect();
@@ -32,35 +30,12 @@ fn drawn(seed: u64, slips: f64) -> (Normalisation, Vec<DrawnRow>) {
     (rule, drawn)
 }
 
-fn texts(rows: &[DrawnRow], part: fn(&DrawnRow) -> &Answer) -> Values {
-    let text = |row| match part(row) {
-        Answer::Text(text) => text.clone(),
-        Answer::Ids(_) => panic!("readings are texts"),
-    };
-    Values::Texts(rows.iter().map(text).collect())
-}
-
 #[test]
 fn rungs_rise_and_the_own_style_is_found() {
     let mut recovered = 0.0;
     for seed in 0..4 {
         let (rule, rows) = drawn(seed, 0.03);
-        let (train, test) = rows.split_at(180);
-        let cells = |rows: &[DrawnRow]| rows.iter().map(|row| row.cells.clone()).collect();
-        let [known, hidden] = [train, test].map(|rows| texts(rows, |row| &row.truth));
-        let ideal = texts(test, |row| &row.ideal);
-        let material = Material {
-            train: cells(train),
-            test: cells(test),
-            train_truth: &known,
-            test_truth: &hidden,
-            ideal: &ideal,
-            metric: Metric::ExactMatch,
-            stream: Stream::root(0),
-        };
-        let rungs = rule.climb(&material).unwrap();
-        let score = |forecast| values::score(Metric::ExactMatch, &hidden, forecast).unwrap();
-        let scores = rungs.forecasts.each_ref().map(score);
+        let Trial { scores, .. } = Trial::new(&rule, &rows, 180);
         assert!(scores.is_sorted() && scores[0] < scores[1] && scores[2] < scores[3], "{scores:?}");
         recovered += (scores[3] - scores[0]) / (scores[4] - scores[0]) / 4.0;
     }

@@ -40,7 +40,7 @@ pub(super) const PRACTISED: [Method; 8] = [
     Method::After { lags: &[1, 2, 3], returns: true },
 ];
 
-/// Counts of choices.
+/// How often things were chosen: by whom, together with what, and after what.
 #[derive(Debug)]
 pub(super) struct Counts {
     /// Shares of the choices of people with a word: by column, word, item.

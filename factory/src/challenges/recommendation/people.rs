@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 /// A person, with words and items of type `T`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Person<T> {
-    /// The two words.
+    /// A word of each of the two columns, in the order of the table.
     pub(super) words: [T; 2],
-    /// The number.
+    /// The number whose threshold may turn a move round.
     pub(super) number: f64,
     /// What was chosen, in order of time.
     pub(super) chosen: Vec<T>,

@@ -2,42 +2,25 @@
 //! well.
 
 use super::*;
-use crate::baselines::rungs::Material;
 use crate::challenges::python;
-use crate::spec::scenario::{self, Story};
+use crate::challenges::trial::{self, Trial, answers};
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tasks::task::Formulation;
-use tasks::values;
 
 const ROWS: RowCounts = RowCounts { train: 180, test: 360 };
 const SEEDS: u64 = 24;
 
-fn stories() -> Vec<Vec<ChallengeColumn>> {
-    let told = scenario::all().unwrap().into_iter().filter_map(|scenario| match scenario.story {
-        Story::Challenge(story) if story.formulation == Formulation::Recommendation => {
-            Some(story.columns)
-        }
-        _ => None,
-    });
-    told.collect()
-}
-
 fn drawn(seed: u64, slips: f64) -> (Recommendation, Vec<DrawnRow>) {
     let mut draws = Draws::new(Stream::root(seed));
-    let rule = Recommendation::plan(draws.pick::<Vec<_>>(&stories()), &mut draws);
+    let rule = Recommendation::plan(
+        draws.pick::<Vec<_>>(&trial::columns(Formulation::Recommendation)),
+        &mut draws,
+    );
     let strengths = Strengths::from([(SLIPS.name.to_owned(), slips)]);
     let wording = Wording { subjects: Vec::new(), settings: Vec::new() };
     let rows = rule.draw(&wording, &strengths, ROWS, &mut draws);
     (rule, rows)
-}
-
-fn ids(rows: &[DrawnRow], part: fn(&DrawnRow) -> &Answer) -> Values {
-    let names = |row| match part(row) {
-        Answer::Ids(names) => names.clone(),
-        Answer::Text(_) => panic!("items have names"),
-    };
-    Values::Ids(rows.iter().map(names).collect())
 }
 
 #[test]
@@ -46,36 +29,16 @@ fn rungs_rise_and_the_rule_is_found() {
     let mut shapes: BTreeMap<String, usize> = BTreeMap::new();
     for seed in 0..SEEDS {
         let (rule, rows) = drawn(seed, 0.03);
-        let (train, test) = rows.split_at(ROWS.train);
-        let cells = |rows: &[DrawnRow]| rows.iter().map(|row| row.cells.clone()).collect();
-        let [known, hidden] = [train, test].map(|rows| ids(rows, |row| &row.truth));
-        let ideal = ids(test, |row| &row.ideal);
-        let material = Material {
-            train: cells(train),
-            test: cells(test),
-            train_truth: &known,
-            test_truth: &hidden,
-            ideal: &ideal,
-            metric: rule.metric(),
-            stream: Stream::root(0),
-        };
-        let rungs = rule.climb(&material).unwrap();
-        let score = |forecast| values::score(Metric::MapAt5, &hidden, forecast).unwrap();
-        let scores = rungs.forecasts.each_ref().map(score);
+        let Trial { train, known, scores } = Trial::new(&rule, &rows, ROWS.train);
         println!("{seed}: {scores:.3?} {:?}", rule.parts());
         let [_, quick, practised, found, ceiling] = scores;
         assert!(scores[..4].is_sorted() && practised < found - 0.1, "{rule}: {scores:?}");
         assert!(quick < practised && found < ceiling + 0.02, "{rule}: {scores:?}");
         means.iter_mut().zip(scores).for_each(|(mean, score)| *mean += score / SEEDS as f64);
-        let names: Vec<&str> = train
-            .iter()
-            .map(|row| match &row.truth {
-                Answer::Ids(names) => names[0].as_str(),
-                Answer::Text(_) => panic!("items have names"),
-            })
-            .collect();
-        let catalogue = Catalogue::new(&material.train, &names);
-        let people = catalogue.people(&material.train, Some(&names));
+        let Values::Ids(names) = &known else { panic!() };
+        let names: Vec<&str> = names.iter().map(|ids| ids[0].as_str()).collect();
+        let catalogue = Catalogue::new(&train, &names);
+        let people = catalogue.people(&train, Some(&names));
         let habits = Habits::new(&catalogue, &people, &Counts::new(&catalogue, &people));
         let parts = (habits.shape, habits.repeats, habits.mover);
         assert_eq!(parts, (rule.shape, rule.repeats, rule.mover), "seed {seed}");
@@ -156,10 +119,10 @@ fn the_recorded_code_ranks_as_the_rule_does() {
         if !seen.insert(crate::spec::mix::name(&rule.shape)) {
             continue;
         }
-        let answers = python::answers(&rule.oracle(), ROWS.train, &rows);
+        let found = python::answers(&rule.oracle(), ROWS.train, &rows);
         let test = &rows[ROWS.train..];
-        let Values::Ids(ideal) = ids(test, |row| &row.ideal) else { panic!() };
+        let Values::Ids(ideal) = answers(test, |row| &row.ideal) else { panic!() };
         let ideal: Vec<String> = ideal.iter().map(|names| names.join(" ")).collect();
-        assert_eq!(answers, ideal, "{rule}");
+        assert_eq!(found, ideal, "{rule}");
     }
 }

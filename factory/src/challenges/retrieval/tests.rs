@@ -1,9 +1,8 @@
 //! What retrieval promises: rungs in order, a rule that can be found, and Python that ranks as well.
 
 use super::*;
-use crate::baselines::rungs::Material;
 use crate::challenges::python;
-use crate::spec::scenario::{self, Story};
+use crate::challenges::trial::{self, Trial, answers};
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tasks::task::Formulation;
@@ -12,31 +11,14 @@ use tasks::values;
 const ROWS: RowCounts = RowCounts { train: 180, test: 360 };
 const SEEDS: u64 = 24;
 
-fn stories() -> Vec<Vec<ChallengeColumn>> {
-    let told = scenario::all().unwrap().into_iter().filter_map(|scenario| match scenario.story {
-        Story::Challenge(story) if story.formulation == Formulation::Retrieval => {
-            Some(story.columns)
-        }
-        _ => None,
-    });
-    told.collect()
-}
-
 fn drawn(seed: u64, slips: f64) -> (Retrieval, Vec<DrawnRow>) {
     let mut draws = Draws::new(Stream::root(seed));
-    let rule = Retrieval::plan(draws.pick::<Vec<_>>(&stories()), &mut draws);
+    let rule =
+        Retrieval::plan(draws.pick::<Vec<_>>(&trial::columns(Formulation::Retrieval)), &mut draws);
     let strengths = Strengths::from([(SLIPS.name.to_owned(), slips)]);
     let wording = Wording { subjects: Vec::new(), settings: Vec::new() };
     let rows = rule.draw(&wording, &strengths, ROWS, &mut draws);
     (rule, rows)
-}
-
-fn ids(rows: &[DrawnRow], part: fn(&DrawnRow) -> &Answer) -> Values {
-    let names = |row| match part(row) {
-        Answer::Ids(names) => names.clone(),
-        Answer::Text(_) => panic!("individuals have names"),
-    };
-    Values::Ids(rows.iter().map(names).collect())
 }
 
 #[test]
@@ -44,29 +26,13 @@ fn rungs_rise_and_the_rule_is_found() {
     let mut means = [0.0; 5];
     for seed in 0..SEEDS {
         let (rule, rows) = drawn(seed, 0.03);
-        let (train, test) = rows.split_at(ROWS.train);
-        let cells = |rows: &[DrawnRow]| rows.iter().map(|row| row.cells.clone()).collect();
-        let [known, hidden] = [train, test].map(|rows| ids(rows, |row| &row.truth));
-        let ideal = ids(test, |row| &row.ideal);
-        let material = Material {
-            train: cells(train),
-            test: cells(test),
-            train_truth: &known,
-            test_truth: &hidden,
-            ideal: &ideal,
-            metric: rule.metric(),
-            stream: Stream::root(0),
-        };
-        let rungs = rule.climb(&material).unwrap();
-        let score = |forecast| values::score(Metric::MapAt5, &hidden, forecast).unwrap();
-        let scores = rungs.forecasts.each_ref().map(score);
+        let Trial { train, known, scores } = Trial::new(&rule, &rows, ROWS.train);
         println!("{seed}: {scores:.3?} {:?}", rule.parts());
         assert!(scores.is_sorted(), "{rule}: {scores:?}");
         means.iter_mut().zip(scores).for_each(|(mean, score)| *mean += score / SEEDS as f64);
         let Values::Ids(names) = &known else { panic!() };
         let names: Vec<&str> = names.iter().map(|ids| ids[0].as_str()).collect();
-        let train: Vec<Measured> =
-            material.train.iter().map(|row| rule.measured(row).unwrap()).collect();
+        let train: Vec<Measured> = train.iter().map(|row| rule.measured(row).unwrap()).collect();
         let found = Cleaning::new(&rule, &train, &names);
         let gains: Vec<i8> = rule.words.iter().map(|one| one.gain).collect();
         assert_eq!((found.shape, found.gains.to_vec()), (rule.shape, gains), "seed {seed}");
@@ -89,7 +55,7 @@ fn rows_are_numbers_within_reach_and_slips_change_no_cell() {
         let wrong = clean.iter().zip(&slipped).filter(|(a, b)| a.truth != b.truth).count();
         assert!((100..210).contains(&wrong), "{wrong}");
         assert_eq!(drawn(seed, 0.3).1, slipped);
-        let Values::Ids(names) = ids(&clean[..ROWS.train], |row| &row.truth) else { panic!() };
+        let Values::Ids(names) = answers(&clean[..ROWS.train], |row| &row.truth) else { panic!() };
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for ids in &names {
             *counts.entry(&ids[0]).or_default() += 1;
@@ -103,13 +69,13 @@ fn rows_are_numbers_within_reach_and_slips_change_no_cell() {
 fn the_recorded_code_ranks_nearly_as_well_as_the_truth() {
     for seed in [11, 12, 13] {
         let (rule, rows) = drawn(seed, 0.0);
-        let answers = python::answers(&rule.oracle(), ROWS.train, &rows);
+        let found = python::answers(&rule.oracle(), ROWS.train, &rows);
         let split = |line: &String| line.split(' ').map(str::to_owned).collect();
-        let answers = Values::Ids(answers.iter().map(split).collect());
+        let found = Values::Ids(found.iter().map(split).collect());
         let test = &rows[ROWS.train..];
-        let truth = ids(test, |row| &row.truth);
+        let truth = answers(test, |row| &row.truth);
         let score = |forecast| values::score(Metric::MapAt5, &truth, forecast).unwrap();
-        let (own, best) = (score(&answers), score(&ids(test, |row| &row.ideal)));
+        let (own, best) = (score(&found), score(&answers(test, |row| &row.ideal)));
         assert!(own > best - 0.08 && own <= best + 0.02, "{own} of {best}");
     }
 }
