@@ -2,6 +2,7 @@
 
 use super::challenge::{Answer, Cells, Challenge, DrawnRow, Material, gathered};
 use crate::spec::scenario::{self, ChallengeColumn, Story};
+use tasks::metrics::Metric;
 use tasks::stream::Stream;
 use tasks::task::Formulation;
 use tasks::values::{self, Values};
@@ -26,17 +27,21 @@ pub(super) struct Trial {
     pub(super) train: Vec<Cells>,
     /// The truth of the training rows.
     pub(super) known: Values,
-    /// Scores of R0 to R3 and of the ceiling, by the challenge's metric.
+    /// Scores of R0 to R3 and of the ceiling.
     pub(super) scores: [f64; 5],
 }
 
 impl Trial {
-    pub(super) fn new(challenge: &dyn Challenge, rows: &[DrawnRow], train: usize) -> Self {
+    pub(super) fn new(
+        challenge: &dyn Challenge,
+        metric: Metric,
+        rows: &[DrawnRow],
+        train: usize,
+    ) -> Self {
         let (train, test) = rows.split_at(train);
         let cells = |rows: &[DrawnRow]| rows.iter().map(|row| row.cells.clone()).collect();
         let [known, hidden] = [train, test].map(|rows| answers(rows, |row| &row.truth));
         let ideal = answers(test, |row| &row.ideal);
-        let metric = challenge.metric();
         let material = Material {
             train: cells(train),
             test: cells(test),

@@ -44,7 +44,8 @@ fn rungs_rise_and_the_conventions_are_found() {
     let mut means = [0.0; 5];
     for seed in 0..SEEDS {
         let (rule, rows) = drawn(seed, 0.03);
-        let Trial { train, known, scores } = Trial::new(&rule, &rows, ROWS.train);
+        let Trial { train, known, scores } =
+            Trial::new(&rule, Metric::WordJaccard, &rows, ROWS.train);
         assert!(scores.is_sorted(), "{rule}: {scores:?}");
         for (below, gap) in [(0, 0.02), (1, 0.04), (2, 0.2)] {
             assert!(scores[below + 1] - scores[below] > gap, "{rule}: {scores:?}");

@@ -35,7 +35,7 @@ fn rungs_rise_and_the_own_style_is_found() {
     let mut recovered = 0.0;
     for seed in 0..4 {
         let (rule, rows) = drawn(seed, 0.03);
-        let Trial { scores, .. } = Trial::new(&rule, &rows, 180);
+        let Trial { scores, .. } = Trial::new(&rule, Metric::ExactMatch, &rows, 180);
         assert!(scores.is_sorted() && scores[0] < scores[1] && scores[2] < scores[3], "{scores:?}");
         recovered += (scores[3] - scores[0]) / (scores[4] - scores[0]) / 4.0;
     }

@@ -29,7 +29,7 @@ fn rungs_rise_and_the_rule_is_found() {
     let mut shapes: BTreeMap<String, usize> = BTreeMap::new();
     for seed in 0..SEEDS {
         let (rule, rows) = drawn(seed, 0.03);
-        let Trial { train, known, scores } = Trial::new(&rule, &rows, ROWS.train);
+        let Trial { train, known, scores } = Trial::new(&rule, Metric::MapAt5, &rows, ROWS.train);
         println!("{seed}: {scores:.3?} {:?}", rule.parts());
         let [_, quick, practised, found, ceiling] = scores;
         assert!(scores[..4].is_sorted() && practised < found - 0.1, "{rule}: {scores:?}");
