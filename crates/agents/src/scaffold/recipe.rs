@@ -158,8 +158,8 @@ impl Recipe {
         )
     }
 
-    /// Whether it looks for products and ratios of columns. Where quantiles are asked for, it looks for
-    /// widths instead: of many noisy rows, the best of thousands of columns are those that fit the noise.
+    /// Whether it looks for products and ratios of columns. Not where quantiles are asked for: of many
+    /// noisy rows, the best of thousands of columns are those that fit the noise.
     fn constructs(&self, shape: TargetKind) -> bool {
         self.approach == ScriptedLevel::Operators && shape != TargetKind::Quantiles
     }
@@ -196,15 +196,15 @@ impl Recipe {
     }
 
     /// Adds to the middles of the model `m` the quantiles of what it leaves of rows that it has not
-    /// seen: in units of each row's width where the approach looks for one. A forest is fitted to the
-    /// widths, or a line to the terms of their rule.
+    /// seen. Forests fit each row's width too, and the oracle a line to the terms of its rule; the
+    /// quantiles are then in units of the width.
     fn quantiles(&self, logarithmic: bool) -> String {
         let mut code =
             String::from("p = m.predict(x[n:])\ne = y - cross_val_predict(m, x[:n], y)\n");
         let is_oracle = self.approach == ScriptedLevel::Oracle;
         let widths = match self.approach {
             ScriptedLevel::Oracle => Some((linear(TargetKind::Quantiles, self.strength), "g")),
-            ScriptedLevel::Operators => {
+            ScriptedLevel::Forest | ScriptedLevel::Operators => {
                 let forest = format!(
                     "RandomForestRegressor({}, min_samples_leaf=10, random_state=0)",
                     self.trees
