@@ -274,7 +274,7 @@ def learn_along():
         rows, rest = np.nonzero(fold != part)[0], np.nonzero(fold == part)[0]
         best, kept, epochs = np.inf, None, 60
         for epoch in range(epochs):
-            share = max(epoch / epochs, (time.monotonic() - begin) * 4 / (0.8 * BUDGET) - part)
+            share = max(epoch / epochs, (time.monotonic() - begin) * 4 / (0.5 * BUDGET) - part)
             if share >= 1 and kept:
                 break
             for group in optimiser.param_groups:

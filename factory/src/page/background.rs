@@ -73,7 +73,9 @@ pub(super) fn phrases(
                 phrases.set("position", told.position.as_str());
                 phrases.set("positions", plural(&told.position));
                 phrases.set("sequence", format!("`{}`", rule.sequence));
-                phrases.set("place", format!("`{}`", rule.place));
+                phrases.set("place_column", format!("`{}`", rule.place));
+                let lines = phrases.text("positions_of_csv");
+                phrases.set("rows_of_csv", lines);
             }
             let names: Vec<String> = story.columns.iter().map(|one| one.name.clone()).collect();
             phrases.set("columns", quoted(&names));

@@ -115,7 +115,11 @@ pub(super) fn evaluation(blueprint: &Blueprint, phrases: &mut Phrases) -> String
     phrases.set("better", better(blueprint.metric));
     let definition = definition(blueprint.metric, &blueprint.prediction);
     let definition = definition.expect("a test finds every metric");
-    format!("## Evaluation\n{}\n\n{definition}\n\n", phrases.sentences("evaluation"))
+    let symbol = match blueprint.along() {
+        Some(_) => "evaluation_positions",
+        None => "evaluation",
+    };
+    format!("## Evaluation\n{}\n\n{definition}\n\n", phrases.sentences(symbol))
 }
 
 /// What a submission holds, with an example.
