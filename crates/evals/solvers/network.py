@@ -230,7 +230,9 @@ class Along(nn.Module):
         super().__init__()
         self.first = nn.Conv1d(channels, width, 5, padding=2)
         steps = (1, 2, 4, 8, 16)
-        self.layers = nn.ModuleList([nn.Conv1d(width, width, 3, padding=step, dilation=step) for step in steps])
+        self.layers = nn.ModuleList(
+            [nn.Conv1d(width, width, 3, padding=step, dilation=step) for step in steps]
+        )
         self.out = nn.Sequential(nn.Conv1d(width, width, 1), nn.ReLU(), nn.Conv1d(width, outputs, 1))
 
     def forward(self, x):

@@ -14,7 +14,9 @@ def unrolled(train, test):
     group, place = known.columns[:2]
     texts = [name for name in test if name != group and not pd.api.types.is_numeric_dtype(test[name])]
     symbols = first_of_kind("sequence") or max(texts, key=lambda name: test[name].str.len().mean())
-    LISTS = [text.split(" ") if " " in text else list(text) for side in (train, test) for text in side[symbols]]
+    LISTS = [
+        text.split(" ") if " " in text else list(text) for side in (train, test) for text in side[symbols]
+    ]
     GROUP = np.repeat(np.arange(len(train)), [len(one) for one in LISTS[: len(train)]])
 
     def rows(side, lists):

@@ -53,8 +53,10 @@ def along(form, x):
         else:
             if one == form["open"]:
                 opened.append(i)
-            depth = kind == "depth"
-            out.append(float(min(len(opened), form["most"])) if depth else fade(i - opened[-1] if opened else None))
+            if kind == "depth":
+                out.append(float(min(len(opened), form["most"])))
+            else:
+                out.append(fade(i - opened[-1] if opened else None))
             if one == form["close"] and opened:
                 opened.pop()
     return out
@@ -73,9 +75,11 @@ def answers(b):
         for target in RULE["targets"]:
             sums = [0.0] * len(x)
             for term in target["terms"]:
-                by = term["by"]
-                factor = {"alone": lambda: 1, "number": lambda: 1 + by["slope"] * z, "word": lambda: by["factors"][w]}
-                factor = factor[by["by"]]()
+                by, factor = term["by"], 1
+                if by["by"] == "number":
+                    factor = 1 + by["slope"] * z
+                elif by["by"] == "word":
+                    factor = by["factors"][w]
                 for i, value in enumerate(along(term["form"], x)):
                     sums[i] += term["weight"] * (value * factor - term["mean"]) / term["spread"]
             answer = target["answer"]
