@@ -17,7 +17,7 @@ use tasks::values::Values;
 /// Penalty of linear models, as in scikit-learn's defaults.
 const PENALTY: f64 = 1.0;
 /// How many neighbours on either side a practised engineer looks at first.
-const WINDOW: usize = 2;
+const WINDOW: usize = 3;
 /// Positions that a forest is grown of at most: whole sequences up to there.
 const GROWN: usize = 4000;
 /// The forest. Leaves are large enough that noise does not matter much.

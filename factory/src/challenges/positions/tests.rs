@@ -56,8 +56,8 @@ fn rungs_rise_and_what_looks_far_is_beyond_a_window() {
         let Trial { scores, .. } = Trial::new(&rule, metric, &rows, ROWS.train);
         let gains = scores.map(|score| metric.direction().gain(score));
         println!("{seed}: {metric} {scores:.3?} {:?}", rule.parts());
-        assert!(gains.is_sorted(), "{rule}: {scores:?}");
         let way = |rung: usize| (gains[rung] - gains[0]) / (gains[4] - gains[0]);
+        assert!(gains[..4].is_sorted() && way(3) < 1.03, "{rule}: {scores:?}");
         ways.iter_mut().enumerate().for_each(|(at, sum)| *sum += way(at) / SEEDS as f64);
         kinds.insert(format!("{metric}"));
     }
