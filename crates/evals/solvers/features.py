@@ -56,8 +56,10 @@ def dated(name):
 
 
 def folds_of(y=None, parts=4):
-    """A fold for each training row: queries and series stay whole, classes are spread evenly."""
+    """A fold for each training row: queries, series and sequences stay whole, classes are spread evenly."""
     draws = np.random.default_rng(SEED)
+    if LISTS:
+        return draws.permutation(GROUP.max() + 1)[GROUP] % parts
     if QUERY:
         place = pd.factorize(both[QUERY][:N])[0]
         return draws.permutation(place.max() + 1)[place] % parts
@@ -135,7 +137,7 @@ def joined_tables():
     for path in sorted(glob("input/*.csv") + glob("input/*.jsonl")):
         name = os.path.basename(path)
         if (
-            name in ("train.csv", "test.csv", "sample_submission.csv", "edges.csv")
+            name in ("train.csv", "test.csv", "sample_submission.csv", "edges.csv", "train_positions.csv")
             or os.path.getsize(path) > 2e7
         ):
             continue
@@ -463,6 +465,8 @@ def ordinary(y):
     columns.update(item_features())
     if QUERY:
         columns.update(query_features(columns))
+    if LISTS:
+        columns.update(window_columns(2))
     x = framed(columns)
     if not len(x.columns):
         raise Unknown("no column that tells anything")

@@ -552,6 +552,7 @@ fn derivation(brief: &Brief<'_>) -> Derivation {
         Formulation::Extraction => "the piece of a text that says what is asked for",
         Formulation::Retrieval => "which known individual a row is of",
         Formulation::Recommendation => "what someone chooses next",
+        Formulation::Positions => "an answer to each position of a sequence",
     };
     Derivation::Reformulated {
         from: Dna::of(brief.seed).asks,

@@ -5,13 +5,14 @@
 use crate::baselines::thresholds::Medals;
 use crate::media::Storage;
 use crate::spec::blueprint_file::BlueprintFile;
-use crate::spec::challenge::ChallengeLayout;
+use crate::spec::challenge::{ChallengeLayout, ChallengeRule};
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
 use crate::spec::generated::{GeneratedLayout, GeneratorRecord};
 use crate::spec::layout::{ItemLayout, Layout, NetworkLayout, QueryLayout, SeriesSpec};
 use crate::spec::mix::name;
 use crate::spec::mutation::Mutation;
+use crate::spec::positions::Positions;
 use crate::spec::rule::{Family, Rule};
 use crate::spec::scenario::{Follows, NumberColumn, Scenario, Story, StoryError, WordColumn};
 use crate::spec::structure::RowStructure;
@@ -322,6 +323,14 @@ impl Blueprint {
     pub fn challenge(&self) -> Option<&ChallengeLayout> {
         match &self.layout {
             Layout::Challenge(layout) => Some(layout),
+            _ => None,
+        }
+    }
+
+    /// What answers along sequences depend on, where rows are some.
+    pub fn along(&self) -> Option<&Positions> {
+        match self.challenge().map(|layout| &layout.rule) {
+            Some(ChallengeRule::Positions(rule)) => Some(rule),
             _ => None,
         }
     }

@@ -10,6 +10,7 @@ use crate::media::{MediumError, MediumKind};
 use crate::package::Staged;
 use crate::roles::TaskFacts;
 use crate::spec::blueprint::Blueprint;
+use crate::spec::positions::Positions;
 use ndarray::{Array2, s};
 use std::collections::BTreeMap;
 
@@ -39,10 +40,27 @@ fn bytes(items: &[Item]) -> Vec<&[u8]> {
 
 /// The same of the items of a task's rows. Scenes, which have no medium, are pictures.
 pub(crate) fn among(blueprint: &Blueprint, train: &[&[u8]], test: &[&[u8]]) -> Result<(), Refusal> {
+    if let Some(rule) = blueprint.along() {
+        let spelt =
+            |rows: &[&[u8]]| -> Vec<String> { rows.iter().map(|row| spelt(rule, row)).collect() };
+        let (train, test) = (spelt(train), spelt(test));
+        return no_text_is_retold(&as_bytes(&train), &as_bytes(&test));
+    }
     if blueprint.challenge().is_some() {
         return no_text_is_retold(train, test);
     }
     in_medium(blueprint.item().map(|layout| layout.medium), train, test)
+}
+
+/// The symbols of a sequence's cells, as words.
+fn spelt(rule: &Positions, row: &[u8]) -> String {
+    let text = String::from_utf8_lossy(row);
+    let symbols = text.lines().next().and_then(|cell| rule.parse(cell)).unwrap_or_default();
+    symbols.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+fn as_bytes(texts: &[String]) -> Vec<&[u8]> {
+    texts.iter().map(String::as_bytes).collect()
 }
 
 fn in_medium(medium: Option<MediumKind>, train: &[&[u8]], test: &[&[u8]]) -> Result<(), Refusal> {

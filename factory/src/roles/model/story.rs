@@ -284,6 +284,9 @@ fn data(brief: &Brief<'_>) -> String {
         Story::Challenge(story) if story.formulation == Formulation::Recommendation => {
             return "what people chose before, and a few facts about them".to_owned();
         }
+        Story::Challenge(story) if story.formulation == Formulation::Positions => {
+            return "sequences of symbols, and a few facts about each of them".to_owned();
+        }
         Story::Challenge(_) => return "a text per row".to_owned(),
         Story::Table(story) => story,
     };
@@ -326,6 +329,7 @@ fn question(formulation: Formulation) -> &'static str {
         Formulation::Extraction => "the piece of a text that says what is asked for",
         Formulation::Retrieval => "which known individual a row is of, in up to five guesses",
         Formulation::Recommendation => "what someone chooses next, in up to five guesses",
+        Formulation::Positions => "numbers or a class for each position of a sequence",
     }
 }
 
@@ -353,6 +357,7 @@ fn metrics(formulation: Formulation) -> &'static str {
         Formulation::Retrieval | Formulation::Recommendation => {
             "mean average precision of the guesses"
         }
+        Formulation::Positions => "one for numbers or classes, over all positions, such as RMSE",
     }
 }
 

@@ -38,6 +38,7 @@ const NORMALISATION: &str = include_str!("../../../reference/normalisation.py");
 const EXTRACTION: &str = include_str!("../../../reference/extraction.py");
 const RETRIEVAL: &str = include_str!("../../../reference/retrieval.py");
 const RECOMMENDATION: &str = include_str!("../../../reference/recommendation.py");
+const POSITIONS: &str = include_str!("../../../reference/positions.py");
 
 /// The reference script of a task.
 pub(super) fn script(task: &TaskDir) -> String {
@@ -52,6 +53,7 @@ pub(super) fn script(task: &TaskDir) -> String {
         Formulation::Extraction => vec![EXTRACTION],
         Formulation::Retrieval => vec![RETRIEVAL],
         Formulation::Recommendation => vec![RECOMMENDATION],
+        Formulation::Positions => vec![POSITIONS],
         Formulation::Matching => vec![TABLE, WORDS, PAIRS, MODELS, CLASSES],
         Formulation::Binary | Formulation::Multiclass => tabular(task, CLASSES),
         Formulation::Multilabel => tabular(task, LABELS),
