@@ -288,10 +288,14 @@ def text_features(column):
     numbers = [[float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)[:30]] for text in written]
     extra = [[len(row), max(row, default=0), np.mean(row) if row else 0] for row in numbers]
     rows = [plain, np.array(extra, float)]
-    for options in (
-        {"ngram_range": (1, 2)},
+    ways = [
+        {"ngram_range": (1, 2), "max_features": 40000},
         {"analyzer": "char_wb", "ngram_range": (3, 5), "max_features": 4000},
-    ):
+    ]
+    # Pieces of words take too long where there are millions of them.
+    if sum(map(len, written)) > 2_000_000:
+        ways.pop()
+    for options in ways:
         try:
             words = TfidfVectorizer(min_df=3, sublinear_tf=True, **options).fit_transform(written)
         except ValueError:

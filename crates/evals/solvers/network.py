@@ -49,9 +49,10 @@ def resized_spectrum(mel, frames):
     )
 
 
-def tokens_of(column, length=300):
-    """[rows, length]: numbers of words, 0 for none and 1 for rare ones."""
+def tokens_of(column, least=300, most=900):
+    """[rows, length]: numbers of words, 0 for none and 1 for rare ones. Longer texts are cut."""
     words = [re.findall(r"[a-z']+|\d+|[.;?!]", text.lower()) for text in texts(column)]
+    length = min(most, max(least, int(np.median([len(row) for row in words]))))
     counts = pd.Series([word for row in words for word in row]).value_counts()
     known = {word: place + 2 for place, word in enumerate(counts.index[counts > 1][: VOCABULARY - 2])}
     rows = np.zeros((len(words), length), int)

@@ -172,6 +172,10 @@ def sound_structure(column):
     return {f"{column} s{place}": rows[:, place] for place in range(rows.shape[1])}
 
 
+MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+MONTH = rf"({'|'.join(MONTHS)})[a-z]*"
+
+
 def clock_minutes(text):
     return [60 * int(hour) + int(minute) for hour, minute in re.findall(r"\b(\d\d?)[:h](\d\d)\b", text)]
 
@@ -205,6 +209,61 @@ def text_structure(column):
     return columns
 
 
+def entry_place(entry):
+    """The date and time above an entry, or its number; None for neither."""
+    head = entry.split("\n")[0]
+    clock = re.search(r"\b(\d\d):(\d\d)$", head)
+    date = re.search(rf"\b(?:(\d+) {MONTH}|{MONTH} (\d+))", head)
+    if clock and date:
+        number, month, other, behind = date.groups()
+        return 45000 * MONTHS.index(month or other) + 1440 * int(number or behind) + 60 * int(clock[1]) + int(clock[2])
+    number = re.match(r"Q?(\d+)[.:]", head)
+    return int(number[1]) if number else None
+
+
+def entries_of(text):
+    """The entries of a paper in the order of their dates or numbers, in lower case."""
+    placed = [(entry_place(entry), entry) for entry in text.split("\n\n")]
+    placed = [pair for pair in placed if pair[0] is not None]
+    return [entry.lower() for _, entry in sorted(placed, key=lambda pair: pair[0])]
+
+
+def dossier_structure(column):
+    """Papers of several entries: what changes from the first to the second half, how what is spoken of
+    again and again is spoken of last, and the sums of money beside each word."""
+    papers = [entries_of(text) for text in texts(column)]
+    if np.median([len(paper) for paper in papers]) < 4:
+        return {}
+    columns = {}
+    split = [[re.findall(r"[a-z']+", entry) for entry in paper] for paper in papers]
+    counts = pd.Series([word for paper in split for word in {w for entry in paper for w in entry}]).value_counts()
+    usual = list(counts.index[counts.between(0.1 * len(papers), 0.95 * len(papers))][:150])
+    for word in usual:
+        held = [[entry.count(word) for entry in paper] for paper in split]
+        columns[f"{column} turn {word}"] = [
+            sum(row[len(row) // 2 :]) - sum(row[: len(row) // 2]) for row in held
+        ]
+    # Things are spoken of with `the` before them, in many papers and several times in each.
+    things = pd.Series([m for paper in papers for m in re.findall(r"\bthe ([a-z]+)\b", " ".join(paper))])
+    things = set(things.value_counts().index[:40])
+    last = []
+    for paper in papers:
+        told = {}
+        for sentence in re.split(r"[.?\n]", " . ".join(paper)):
+            for thing in set(re.findall(r"\bthe ([a-z]+)\b", sentence)) & things:
+                told[thing] = re.findall(r"[a-z']+", sentence)
+        last.append([word for sentence in told.values() for word in set(sentence)])
+    for word in usual[:80]:
+        columns[f"{column} last {word}"] = [row.count(word) for row in last]
+    money = [re.findall(r"[^.?\n]*\b\d+ euros[^.?\n]*", " . ".join(paper)) for paper in papers]
+    beside = pd.Series([w for row in money for s in row for w in set(re.findall(r"[a-z]+", s))]).value_counts()
+    for word in beside.index[:25]:
+        columns[f"{column} euros {word}"] = [
+            sum(float(re.search(r"(\d+) euros", s)[1]) for s in row if re.search(rf"\b{word}\b", s)) for row in money
+        ]
+    return columns
+
+
 def structures():
     columns = {}
     for column in FILES:
@@ -215,6 +274,7 @@ def structures():
             columns.update(sound_structure(column))
         elif kind == "text":
             columns.update(text_structure(column))
+            columns.update(dossier_structure(column))
     for column in TEXTS:
         columns.update(text_structure(column))
     return columns

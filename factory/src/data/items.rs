@@ -62,6 +62,7 @@ pub fn written<E: From<MediumError>>(
         stream: stream.child("look"),
         vocabulary: &layout.vocabulary,
         subject: layout.subject,
+        genre: layout.genre,
         blemishes: &blemishes,
     };
     let reader = layout.medium.reader();

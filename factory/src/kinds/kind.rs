@@ -188,6 +188,7 @@ fn noun(layout: &ItemLayout) -> &'static str {
         (MediumKind::Recording | MediumKind::Sound, _) => "recordings",
         (MediumKind::Report | MediumKind::Text, Format::Text) => "documents",
         (MediumKind::Report | MediumKind::Text, _) => "texts",
+        (MediumKind::Dossier, _) => "documents",
         (MediumKind::Pair, _) => "pairs of texts",
         (MediumKind::Network, _) => "graphs",
     }

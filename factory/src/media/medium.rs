@@ -103,6 +103,8 @@ pub struct Look<'a> {
     pub vocabulary: &'a [String],
     /// What scenes show; drawn from `stream` where the story does not say.
     pub subject: Option<image::Subject>,
+    /// What dossiers are; drawn from `stream` where the story does not say.
+    pub genre: Option<text::Genre>,
     /// Blemishes in force, by name, with their strengths.
     pub blemishes: &'a BTreeMap<String, f64>,
 }
@@ -168,6 +170,8 @@ pub enum MediumKind {
     Recording,
     /// Short reports in words.
     Report,
+    /// Long papers of a trade.
+    Dossier,
     /// Two texts that may mean the same.
     Pair,
     /// Small graphs, one per row.
@@ -182,13 +186,14 @@ pub enum MediumKind {
 
 impl MediumKind {
     /// All media, in declaration order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Surface,
         Self::Objects,
         Self::Clip,
         Self::Scenery,
         Self::Recording,
         Self::Report,
+        Self::Dossier,
         Self::Pair,
         Self::Network,
         Self::Picture,
@@ -205,6 +210,7 @@ impl MediumKind {
             Self::Scenery => &image::Scenery,
             Self::Recording => &audio::Recording,
             Self::Report => &text::Report,
+            Self::Dossier => &text::Dossier,
             Self::Pair => &text::Pair,
             Self::Network => &graph::Network,
             Self::Picture => &image::GivenPicture,
@@ -222,6 +228,7 @@ impl MediumKind {
             Self::Scenery => Some(&image::Scenery),
             Self::Recording => Some(&audio::Recording),
             Self::Report => Some(&text::Report),
+            Self::Dossier => Some(&text::Dossier),
             Self::Pair => Some(&text::Pair),
             Self::Network => Some(&graph::Network),
             Self::Picture | Self::Sound | Self::Text => None,
@@ -253,7 +260,7 @@ impl MediumKind {
                 Modality::Image
             }
             Self::Recording | Self::Sound => Modality::Audio,
-            Self::Report | Self::Pair | Self::Text => Modality::Text,
+            Self::Report | Self::Dossier | Self::Pair | Self::Text => Modality::Text,
             Self::Network => Modality::Graph,
         }
     }

@@ -28,7 +28,7 @@ fn medium(medium: MediumKind) -> Option<MediumKind> {
             Some(MediumKind::Picture)
         }
         MediumKind::Recording => Some(MediumKind::Sound),
-        MediumKind::Report => Some(MediumKind::Text),
+        MediumKind::Report | MediumKind::Dossier => Some(MediumKind::Text),
         _ => None,
     }
 }
@@ -110,8 +110,15 @@ fn item_layout(item: &ItemSpec, draws: &mut Draws) -> Option<GeneratedItemLayout
         _ => (ItemForm::Text, Format::Cells),
     };
     let (column, vocabulary) = (item.column.clone(), item.vocabulary.clone());
-    let layout =
-        ItemLayout { medium, format, column, statistics: Vec::new(), vocabulary, subject: None };
+    let layout = ItemLayout {
+        medium,
+        format,
+        column,
+        statistics: Vec::new(),
+        vocabulary,
+        subject: None,
+        genre: None,
+    };
     Some(GeneratedItemLayout { layout, form })
 }
 

@@ -271,6 +271,7 @@ fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
         statistics: item.medium.statistics().iter().map(statistic).collect(),
         vocabulary: item.vocabulary.clone(),
         subject: item.subject,
+        genre: item.genre,
     }
 }
 

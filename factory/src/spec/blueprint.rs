@@ -404,7 +404,14 @@ impl Blueprint {
     pub fn medium_name(&self) -> String {
         if let Some(item) = self.item() {
             let medium = name(&item.medium);
-            return item.subject.map_or(medium.clone(), |it| format!("{medium} of {}", name(&it)));
+            return match (item.subject, item.genre) {
+                (Some(subject), _) => format!("{medium} of {}", name(&subject)),
+                (None, Some(genre)) => {
+                    let (register, trade) = (name(&genre.register), name(&genre.trade));
+                    format!("{medium}: {register}, {trade}")
+                }
+                (None, None) => medium,
+            };
         }
         match &self.layout {
             Layout::Series(_) => "series".to_owned(),

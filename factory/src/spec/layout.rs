@@ -2,6 +2,7 @@
 
 use crate::media::graph::nodes::Knit;
 use crate::media::image::Subject;
+use crate::media::text::Genre;
 use crate::media::{Format, MediumKind, Storage};
 use crate::spec::challenge::ChallengeLayout;
 use crate::spec::generated::GeneratedLayout;
@@ -83,6 +84,9 @@ pub struct ItemLayout {
     /// What scenes show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
+    /// What dossiers are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub genre: Option<Genre>,
 }
 
 impl ItemLayout {

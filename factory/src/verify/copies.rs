@@ -70,7 +70,7 @@ fn in_medium(medium: Option<MediumKind>, train: &[&[u8]], test: &[&[u8]]) -> Res
         }
         Some(MediumKind::Clip) => no_picture_is_a_copy(train, test, halfway),
         Some(MediumKind::Picture) => no_picture_is_a_copy(train, test, decode_grey),
-        Some(MediumKind::Report | MediumKind::Pair | MediumKind::Text) => {
+        Some(MediumKind::Report | MediumKind::Dossier | MediumKind::Pair | MediumKind::Text) => {
             no_text_is_retold(train, test)
         }
         Some(MediumKind::Recording | MediumKind::Sound | MediumKind::Network) => Ok(()),

@@ -33,7 +33,14 @@ fn items() -> Vec<Vec<u8>> {
         let values: Vec<f64> = statistics.iter().map(value).collect();
         Recording.render(
             &values,
-            &Look { format: Format::Wav, stream, vocabulary: &[], subject: None, blemishes },
+            &Look {
+                format: Format::Wav,
+                stream,
+                vocabulary: &[],
+                subject: None,
+                genre: None,
+                blemishes,
+            },
             &mut draws,
         )
     };

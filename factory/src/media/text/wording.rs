@@ -183,6 +183,7 @@ mod tests {
             stream: Stream::root(1),
             vocabulary: &vocabulary,
             subject: None,
+            genre: None,
             blemishes: &blemishes,
         };
         assert_eq!(Dialect::new(&look).nouns, ["hinge", "rred", "axle", "bolt", "spring"]);
@@ -196,6 +197,7 @@ mod tests {
             stream: Stream::root(1),
             vocabulary: &[],
             subject: None,
+            genre: None,
             blemishes: &blemishes,
         };
         let mut draws = Draws::new(Stream::root(2));

@@ -228,6 +228,9 @@ fn table_needs(brief: &Brief<'_>, own: &TableScenario) -> String {
                  texts are about"
                     .to_owned()
             });
+            if item.medium == MediumKind::Dossier {
+                needs.push("`item.genre` names the trade and the kind of papers".to_owned());
+            }
             if item.medium == MediumKind::Pair {
                 let column = "a name without `_a` or `_b`, which we add for the two texts";
                 needs.push(format!("`item.column` is {column}"));
@@ -301,6 +304,7 @@ fn data(brief: &Brief<'_>) -> String {
         Some(MediumKind::Clip) => "a short clip",
         Some(MediumKind::Recording | MediumKind::Sound) => "a recording",
         Some(MediumKind::Report | MediumKind::Text) => "a text",
+        Some(MediumKind::Dossier) => "a document of some pages",
         Some(MediumKind::Pair) => "a pair of texts",
         Some(MediumKind::Network) => "a graph",
     };

@@ -21,6 +21,7 @@ const GRAPH: &str = include_str!("../../../reference/graph.py");
 const NODES: &str = include_str!("../../../reference/nodes.py");
 const WORDS: &str = include_str!("../../../reference/words.py");
 const TEXT: &str = include_str!("../../../reference/text.py");
+const DOSSIER: &str = include_str!("../../../reference/dossier.py");
 const PAIRS: &str = include_str!("../../../reference/pairs.py");
 const MODELS: &str = include_str!("../../../reference/models.py");
 const CLASSES: &str = include_str!("../../../reference/classes.py");
@@ -78,8 +79,28 @@ fn tabular(task: &TaskDir, formulation: &'static str) -> Vec<&'static str> {
     ]
     .into_iter()
     .find(|(name, _)| holds(name))
-    .map_or(if texts { vec![WORDS, TEXT] } else { vec![] }, |(_, part)| vec![part]);
+    .map(|(_, part)| vec![part])
+    .unwrap_or_else(|| match texts {
+        true if has_entries(task) => vec![WORDS, DOSSIER],
+        true => vec![WORDS, TEXT],
+        false => vec![],
+    });
     [vec![TABLE], medium, vec![MODELS, formulation]].concat()
+}
+
+/// Whether the task has documents whose entries stand under numbers, or under dates and times.
+fn has_entries(task: &TaskDir) -> bool {
+    let documents = task.public().path().join("docs").read_dir_utf8().into_iter().flatten();
+    let Some(document) = documents.flatten().map(|entry| entry.into_path()).min() else {
+        return false;
+    };
+    let timed = |line: &str| {
+        let end = line.split(' ').next_back().unwrap_or_default();
+        matches!(end.as_bytes(), [a, b, b':', c, d] if [a, b, c, d].iter().all(|byte| byte.is_ascii_digit()))
+    };
+    fs_err::read_to_string(document).is_ok_and(|text| {
+        text.lines().any(|line| line.starts_with("1. ") || line.starts_with("Q1: ") || timed(line))
+    })
 }
 
 /// Runs `code` on the task and grades what it submits.

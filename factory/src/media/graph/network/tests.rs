@@ -28,6 +28,7 @@ fn sample(seed: u64, blemishes: &[(&str, f64)]) -> GraphSample {
         stream: stream.child("look"),
         vocabulary: &[],
         subject: None,
+        genre: None,
         blemishes: &blemishes,
     };
     let mut sample = GraphSample {

@@ -15,6 +15,7 @@ fn items(subject: Subject, task: u64, rows: u64) -> (Vec<Vec<f64>>, Vec<Vec<u8>>
         stream,
         vocabulary: &[],
         subject: Some(subject),
+        genre: None,
         blemishes: &BTreeMap::new(),
     };
     let item = |row: u64| {
