@@ -16,7 +16,7 @@ BROKEN = (
     "|failed its test|not been seen since|gave up the ghost|did not arrive|waiting for a spare|to keep away"
 )
 FIRST_AT_FAULT = (
-    "was to blame|slipped up|owned up|was made by|had ignored|not do its part|broke the agreement"
+    "was to blame|slipped up|owned up|was made by|had ignored|left the work undone|broke the agreement"
     "|apologised to|passed the blame"
 )
 SECOND_AT_FAULT = (

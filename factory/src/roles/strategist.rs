@@ -11,7 +11,7 @@ use super::{Brief, RoleRefusal, families, mutations, scoring, series, spread};
 use crate::challenges;
 use crate::data::assets;
 use crate::media::graph::nodes::Knit;
-use crate::media::{Format, Statistic};
+use crate::media::{Format, MediumKind, Statistic};
 use crate::numeric::draws::{Draws, floor};
 use crate::scenes;
 use crate::spec::blueprint::{BLUEPRINT_VERSION, Blueprint, Derivation, Link, Target, WordSpec};
@@ -102,7 +102,7 @@ fn rows<E: From<RoleRefusal>>(
         own: numbers.iter().skip(1).step_by(2).take(2).map(|c| c.name.clone()).collect(),
     });
     let network = story.network.as_ref().map(|_| network(&numbers, draws));
-    let items = item.as_ref().map(|item| item.medium.modality());
+    let items = item.as_ref().map(|item| item.medium);
     let usual = sizes(brief, items, queries.as_ref(), draws);
     let rows = match brief.preset {
         Preset::Large => plan.rows(usual, queries.as_ref()),
@@ -297,7 +297,7 @@ fn network(numbers: &[NumberColumn], draws: &mut Draws) -> NetworkLayout {
 /// are tested on.
 pub(super) fn sizes(
     brief: &Brief<'_>,
-    items: Option<Modality>,
+    items: Option<MediumKind>,
     queries: Option<&QueryLayout>,
     draws: &mut Draws,
 ) -> RowCounts {
@@ -306,9 +306,13 @@ pub(super) fn sizes(
     let train = draws.whole(if indirect { 180 } else { 140 }, 200);
     let large = match items {
         None => draws.whole(700, 800),
-        // Texts and graphs are cheap beside pictures and sounds.
-        Some(Modality::Text | Modality::Graph) => draws.whole(500, 600),
-        Some(_) => draws.whole(320, 400),
+        Some(medium) => match medium.modality() {
+            // Texts and graphs are cheap beside pictures and sounds, unless they are long.
+            Modality::Text | Modality::Graph if medium != MediumKind::Dossier => {
+                draws.whole(500, 600)
+            }
+            _ => draws.whole(320, 400),
+        },
     };
     let test = match brief.preset {
         Preset::Large => large,

@@ -4,7 +4,7 @@
 use super::bank::{BANKS, Cue};
 use super::genre::Trade;
 use crate::media::text::lexicon::mistyped_forms;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 /// The lists of words, shared with the Python twin.
@@ -45,8 +45,9 @@ impl Known {
 pub(super) struct Keys {
     lists: BTreeMap<&'static str, Vec<&'static str>>,
     known: Vec<Known>,
-    /// The place of a known word, and whether it is spelled as it should be.
-    forms: BTreeMap<String, (usize, bool)>,
+    /// The place of a known word, and whether it is spelled as it should be. It is looked up, never
+    /// gone through.
+    forms: HashMap<String, (usize, bool)>,
 }
 
 impl Keys {
@@ -130,7 +131,7 @@ pub(super) static KEYS: LazyLock<Keys> = LazyLock::new(|| {
     }
     let known: Vec<Known> = known.into_values().collect();
     // Right spellings go first: no mistyped form displaces them.
-    let mut forms: BTreeMap<String, (usize, bool)> = BTreeMap::new();
+    let mut forms: HashMap<String, (usize, bool)> = HashMap::new();
     for (place, known) in known.iter().enumerate() {
         forms.insert(known.word.to_owned(), (place, true));
     }

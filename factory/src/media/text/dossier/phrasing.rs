@@ -11,8 +11,16 @@ use std::collections::BTreeMap;
 const FRAMED: f64 = 0.3;
 /// Kinds of sentences that bear a frame.
 const BEAR_FRAMES: [&str; 6] = ["good", "bad", "blame", "paid", "unpaid", "wait"];
-/// Kinds of fillers, with the names of their banks.
-const FILLERS: &str = "filler";
+/// The kind of sentences beside the story.
+const FILLER: &str = "filler";
+/// Frames of reports, and those in which somebody reports.
+const FRAME: &str = "frame";
+const NAMED_FRAME: &str = "frame with somebody";
+/// Where sentences beside the story come from, and how often: from the trade, from the kind of papers,
+/// from anywhere. The third share is less where nobody jokes.
+const SOURCES: [&str; 3] = ["trade filler", "register filler", "common filler"];
+const SHARES: [f64; 3] = [0.52, 0.26, 0.22];
+const FORMAL_SHARES: [f64; 3] = [0.56, 0.34, 0.1];
 
 /// The sentences of a kind in random order: none comes again before all others have come.
 #[derive(Debug, Default)]
@@ -35,19 +43,26 @@ impl<'a> Phrasing<'a> {
         Self { volume, decks: BTreeMap::new(), plea }
     }
 
-    /// All sentences of a kind that suit the genre.
-    fn suitable(&self, kind: &str) -> Vec<&'static str> {
+    /// All sentences of a deck that suit the genre.
+    fn suitable(&self, deck: &str) -> Vec<&'static str> {
+        let (trade, register) = (self.volume.trade(), self.volume.register());
+        let (banks, kind) = match deck {
+            "trade filler" => (vec![trade], FILLER),
+            "register filler" => (vec![register], FILLER),
+            "common filler" => (vec![&BANKS.common], FILLER),
+            FRAME | NAMED_FRAME => (vec![register], "report"),
+            kind => (vec![&BANKS.cues, &BANKS.common, trade, register], kind),
+        };
         let genre = self.volume.genre;
         let suits = |template: &&Template| {
-            !template.narrow
-                || match kind {
-                    "good" | "bad" => genre.trade.is_tangible(),
-                    _ => !genre.register.is_formal(),
-                }
+            let tone = match kind {
+                "good" | "bad" => genre.trade.is_tangible(),
+                _ => !genre.register.is_formal(),
+            };
+            (tone || !template.narrow) && (template.names() || deck != NAMED_FRAME)
         };
-        let banks = [&BANKS.cues, &BANKS.common, self.volume.trade(), self.volume.register()];
-        let all = banks.into_iter().flat_map(|bank| bank.of(kind));
-        all.filter(suits).map(|template| template.text.as_str()).collect()
+        let all = banks.into_iter().flat_map(|bank| bank.of(kind)).filter(suits);
+        all.map(|template| template.text.as_str()).collect()
     }
 
     /// The next sentence of a kind, slots open.
@@ -78,12 +93,14 @@ impl<'a> Phrasing<'a> {
 
     /// A sentence beside the story: the trade's, the register's or anybody's.
     pub(super) fn filler(&mut self, draws: &mut Draws) -> String {
-        self.clause(FILLERS, &[], draws)
+        let formal = self.volume.genre.register.is_formal();
+        let source = draws.weighted(if formal { &FORMAL_SHARES } else { &SHARES });
+        self.clause(SOURCES[source], &[], draws)
     }
 
     /// The same with somebody in it.
     pub(super) fn filler_with_somebody(&mut self, draws: &mut Draws) -> String {
-        let all = self.suitable(FILLERS);
+        let all = self.suitable(FILLER);
         let named: Vec<&str> = all.into_iter().filter(|text| text.contains("{person}")).collect();
         let template = *draws.pick(&named);
         self.filled(template, &[], draws)
@@ -99,9 +116,8 @@ impl<'a> Phrasing<'a> {
         let clause = self.filled(template, &[], draws);
         let dated = !self.volume.genre.register.is_dated() && draws.chance(0.35);
         let clause = if dated { format!("on {{today}} {clause}") } else { clause };
-        let frames: Vec<&Template> = self.volume.register().of("report").iter().collect();
-        let frames: Vec<&&Template> = frames.iter().filter(|f| f.names() || !named).collect();
-        draws.pick(&frames).text.replace("{c}", &clause)
+        let frame = self.next(if named { NAMED_FRAME } else { FRAME }, draws);
+        frame.replace("{c}", &clause)
     }
 
     /// A template with its choices made and its slots filled; persons and days stay open.

@@ -33,13 +33,20 @@ pub(super) struct Values {
 pub(super) struct Unit {
     /// Where it stands, 0 for the beginning and 1 for the end.
     at: f64,
+    /// The thing whose news it has.
+    matter: Option<usize>,
     /// Clauses in which persons and days are open.
     pub(super) clauses: Vec<String>,
 }
 
 impl Unit {
+    /// News of a thing.
+    fn of(matter: usize, at: f64, clause: String) -> Self {
+        Self { matter: Some(matter), ..Self::new(at, clause) }
+    }
+
     fn new(at: f64, clause: String) -> Self {
-        Self { at, clauses: vec![clause] }
+        Self { at, matter: None, clauses: vec![clause] }
     }
 
     pub(super) fn words(&self) -> usize {
@@ -51,6 +58,10 @@ impl Unit {
         self.clauses.iter().any(|clause| clause.contains(slot))
     }
 }
+
+/// Share of the sentences beside the story that describe things that broke down, while there are news
+/// to stand behind.
+const ABOUT: f64 = 0.35;
 
 /// How many things of each kind are told, for a dossier of some length.
 struct Measure {
@@ -124,20 +135,23 @@ pub(super) fn told(
     for _ in 0..values.staffing {
         units.push(Unit::new(draws.unit(), phrasing.clause("staffing", &[], draws)));
     }
-    // One sentence in four beside the story is about one of the things that broke down.
     let thanks = thanks(values, &measure, &mut phrasing, draws);
     let length = |units: &[Unit]| units.iter().map(Unit::words).sum::<usize>() as f64;
     let mut held =
         length(&units) + thanks.iter().map(|(_, unit)| unit.words()).sum::<usize>() as f64;
+    // Some sentences beside the story are about the things that broke down, behind their news.
+    let mut free: Vec<usize> =
+        (0..units.len()).filter(|place| units[*place].matter.is_some()).collect();
+    draws.shuffle(&mut free);
     while held < words {
-        let place = draws.whole(0, 4 * keys.len() - 1);
-        let unit = match (keys.get(place), begun.get(place)) {
-            (Some(key), Some(begun)) => {
-                let at = draws.between(*begun, 1.0);
-                Unit::new(at, phrasing.clause("about", &[("it", key)], draws))
-            }
-            _ => Unit::new(draws.unit(), phrasing.filler(draws)),
-        };
+        let place = if draws.chance(ABOUT) { free.pop() } else { None };
+        if let Some((place, matter)) = place.and_then(|place| Some((place, units[place].matter?))) {
+            let clause = phrasing.clause("about", &[("it", keys[matter])], draws);
+            held += clause.split(' ').count() as f64;
+            units[place].clauses.insert(1, clause);
+            continue;
+        }
+        let unit = Unit::new(draws.unit(), phrasing.filler(draws));
         held += unit.words() as f64;
         units.push(unit);
     }
@@ -190,12 +204,12 @@ fn matters(
     let mut open: Vec<bool> = (0..keys.len()).map(|place| place < values.open_matters).collect();
     draws.shuffle(&mut open);
     let (mut bad, mut good, mut begun) = (Vec::new(), Vec::new(), Vec::new());
-    for (key, open) in keys.iter().zip(open) {
+    for (matter, (key, open)) in keys.iter().zip(open).enumerate() {
         let start = draws.between(0.0, 0.5);
         begun.push(start);
         // Where few are told, somebody tells of each.
         let named = keys.len() < 7 || draws.chance(0.5);
-        bad.push(Unit::new(start, phrasing.report(key, named, draws)));
+        bad.push(Unit::of(matter, start, phrasing.report(key, named, draws)));
         let news = if keys.len() > 6 && draws.chance(0.3) { 4 } else { 2 };
         let mut times: Vec<f64> = (0..news).map(|_| draws.between(start + 0.02, 1.0)).collect();
         times.sort_by(f64::total_cmp);
@@ -203,7 +217,7 @@ fn matters(
             // The last news is the last of an even number.
             let is_bad = (place % 2 == 1) == open;
             let kind = if is_bad { "bad" } else { "good" };
-            let unit = Unit::new(at, phrasing.clause(kind, &[("it", key)], draws));
+            let unit = Unit::of(matter, at, phrasing.clause(kind, &[("it", key)], draws));
             if is_bad { bad.push(unit) } else { good.push(unit) }
         }
     }
