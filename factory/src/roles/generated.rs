@@ -77,7 +77,7 @@ pub fn blueprint(brief: &Brief<'_>, story: &Story) -> Result<Blueprint, RoleRefu
     let mut draws = Draws::new(brief.origin.stream("strategy"));
     let scoring = scoring::choose(brief, table, &Structure::default(), None, &mut draws);
     let items = item.as_ref().map(|item| item.layout.medium.modality());
-    let rows = strategist::sizes(brief, items, None, &mut draws);
+    let rows = strategist::sizes(brief, items, None, None, &mut draws);
     let target = |(column, classes)| strategist::unlinked(column, classes, None);
     let mut blueprint = Blueprint {
         metric: scoring.metric,
@@ -110,8 +110,9 @@ fn item_layout(item: &ItemSpec, draws: &mut Draws) -> Option<GeneratedItemLayout
         _ => (ItemForm::Text, Format::Cells),
     };
     let (column, vocabulary) = (item.column.clone(), item.vocabulary.clone());
+    let (statistics, subject, source, samples) = (Vec::new(), None, None, None);
     let layout =
-        ItemLayout { medium, format, column, statistics: Vec::new(), vocabulary, subject: None };
+        ItemLayout { medium, format, column, statistics, vocabulary, subject, source, samples };
     Some(GeneratedItemLayout { layout, form })
 }
 

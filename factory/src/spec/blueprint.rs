@@ -390,12 +390,12 @@ impl Blueprint {
         }
     }
 
-    /// What a row's items are made of, with what pictures show (`scenery of coin`), or else what rows
-    /// are: `table`, `table with records`, `queries`, `series`, `nodes`, or a kind of scene or challenge.
+    /// What a row's items are made of, with what they show (`scenery of coin`), or else what rows are: `table`, `table with records`, `queries`, `series`, `nodes`, or a kind of scene or challenge.
     pub fn medium_name(&self) -> String {
         if let Some(item) = self.item() {
             let medium = name(&item.medium);
-            return item.subject.map_or(medium.clone(), |it| format!("{medium} of {}", name(&it)));
+            let shown = item.subject.as_ref().map(name).or(item.source.as_ref().map(name));
+            return shown.map_or(medium.clone(), |shown| format!("{medium} of {shown}"));
         }
         match &self.layout {
             Layout::Series(_) => "series".to_owned(),

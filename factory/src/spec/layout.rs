@@ -1,5 +1,6 @@
 //! What a row of a task is, and what belongs to that kind of row alone.
 
+use crate::media::audio::Source;
 use crate::media::graph::nodes::Knit;
 use crate::media::image::Subject;
 use crate::media::{Format, MediumKind, Storage};
@@ -83,6 +84,12 @@ pub struct ItemLayout {
     /// What scenes show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
+    /// What is heard in soundscapes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// How many samples every soundscape has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<usize>,
 }
 
 impl ItemLayout {

@@ -53,6 +53,8 @@ fn sample(
         stream: stream.child("look"),
         vocabulary: &vocabulary,
         subject: None,
+        source: None,
+        samples: None,
         blemishes,
     };
     let mut draws = Draws::new(stream.child("values"));
