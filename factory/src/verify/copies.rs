@@ -21,8 +21,8 @@ const BITS: u32 = 8;
 /// Correlation of pixels above which pictures are one. Of 100 clean tasks' 3 million pairs,
 /// those with so few bits apart reached 0.88; copies with noise of 4 grey levels are above 0.93.
 const ALIKE: f64 = 0.93;
-/// Correlation of levels over time above which soundscapes are one. Of 20 clean tasks' pairs, those most
-/// alike reached LIKEST; copies in noise as loud as their background are above COPIED.
+/// Correlation of levels over time above which soundscapes are one. Of 14 tasks' 25 thousand pairs, those
+/// most alike reached 0.86; copies in noise as loud as their background are above 0.97.
 const SAME_COURSE: f64 = 0.97;
 /// Jaccard index above which texts are one. Texts of clean tasks reached 0.10; texts of 150
 /// words with a word changed are at 0.93.

@@ -20,7 +20,7 @@ const LOUD: f64 = 0.4;
 const LEAST: f64 = 0.03;
 /// From which part of the way on from the background to the loudest a peak is a note, and how many
 /// decibels it is above the background at least.
-const RISE: (f64, f64) = (0.45, 4.0);
+const RISE: (f64, f64) = (0.5, 4.0);
 /// Decibels by which the curve dips between two notes.
 const DIP: f64 = 5.0;
 /// Frames either side in which a note is the highest point.
@@ -63,7 +63,17 @@ impl Calls {
             }
         }
         calls.push(start..notes.len());
-        Self { notes, calls }
+        // Calls have several notes; a single one is a rustle.
+        if calls.iter().any(|call| call.len() > 1) {
+            calls.retain(|call| call.len() > 1);
+        }
+        let kept: Vec<usize> = calls.iter().flat_map(|call| notes[call.clone()].to_vec()).collect();
+        let mut next = 0;
+        for call in &mut calls {
+            *call = next..next + call.len();
+            next = call.end;
+        }
+        Self { notes: kept, calls }
     }
 }
 
@@ -166,13 +176,15 @@ mod tests {
     fn notes_are_divided_at_long_gaps() {
         let found = Calls::of(vec![10, 21, 60, 70, 81, 140, 151]);
         assert_eq!(found.calls, [0..2, 2..5, 5..7]);
+        let rustle = Calls::of(vec![10, 21, 40, 60, 70, 81]);
+        assert_eq!(rustle, Calls { notes: vec![10, 21, 60, 70, 81], calls: vec![0..2, 2..5] });
         assert_eq!(Calls::of(Vec::new()), Calls::default());
         assert_eq!(Calls::of(vec![4]).calls, [0..1]);
     }
 
     #[test]
     fn peaks_need_height_and_a_dip_and_are_no_echoes() {
-        let mut curve = vec![0.0; 200];
+        let mut curve = vec![0.0_f64; 200];
         let mut peak = |place: usize, height: f64| {
             for (off, level) in [(0, 0.0), (1, 3.0), (2, 9.0)] {
                 curve[place - off] = curve[place - off].max(height - level);

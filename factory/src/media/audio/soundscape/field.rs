@@ -80,14 +80,14 @@ impl Field {
         let callers = callers(asked.calls, draws);
         // Notes of one soundscape are longer than those of another, and grow louder or fainter
         // within a call, so that their number does not follow from their energy.
-        let stretch = libm::exp2(draws.between(-1.0, 0.19));
-        let fade = draws.between(-2.5, 2.5);
+        let stretch = libm::exp2(draws.between(-1.5, 0.19));
+        let fade = draws.between(-3.0, 3.0);
         let last = (asked.notes - 1) as f64;
         for (start, caller) in starts.into_iter().zip(callers) {
             let middle = start + 0.5 * (last + 1.0) * self.period;
             let level = asked.loudness
                 + asked.approach * (middle / seconds - 0.5)
-                + draws.between(-0.5, 0.5);
+                + draws.between(-0.3, 0.3);
             for note in 0..asked.notes {
                 let way = note as f64 / last - 0.5;
                 let semitones = asked.slide * way + asked.interval * caller;
@@ -98,7 +98,7 @@ impl Field {
                     stretch,
                 };
                 let sung = self.voice.sing(sung, draws);
-                let gain = amplitude(level + fade * way + draws.between(-0.7, 0.7));
+                let gain = amplitude(level + fade * way + draws.between(-0.5, 0.5));
                 let begin = start + self.period * (note as f64 + draws.between(-0.05, 0.05));
                 let samples = samples.iter_mut().skip(floor(begin * RATE));
                 samples.zip(sung).for_each(|(sample, note)| *sample += gain * note);

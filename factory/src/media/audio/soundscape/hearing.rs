@@ -63,14 +63,17 @@ pub(super) fn estimates(spectrogram: &Array2<f64>) -> Vec<f64> {
 
     // Level over time.
     let frames = spectrogram.nrows() as f64;
-    let (mut times, mut levels, mut pitches) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut times, mut levels) = (Vec::new(), Vec::new());
+    let (mut energies, mut pitches) = (Vec::new(), Vec::new());
     for call in &found.calls {
         let [first, last] = [found.notes[call.start], found.notes[call.end - 1]];
         times.push(0.5 * (first + last) as f64 / frames - 0.5);
         levels.push(mean(notes[call.clone()].iter().map(|note| note.level)));
+        energies.push(mean(notes[call.clone()].iter().map(|note| note.energy)));
         pitches.push(mean(notes[call.clone()].iter().map(|note| note.pitch)));
     }
-    let approach = slope(&times, &levels);
+    // Where a note falls between frames, its level is lower and its energy is not.
+    let approach = slope(&times, &energies);
     let loudness = mean(levels.iter().copied()) - approach * mean(times.iter().copied());
 
     // Pitch over the notes of each call.
@@ -205,14 +208,19 @@ struct Heard {
     pitch: f64,
     /// Decibels of full scale, in its loudest frame.
     level: f64,
+    /// The same of all its frames together.
+    energy: f64,
 }
 
 impl Heard {
     fn at(frame: usize, spectrogram: &Array2<f64>, usual: &[f64]) -> Self {
         let end = (frame + REACH + 1).min(spectrogram.nrows());
         let frames = spectrogram.slice(s![frame.saturating_sub(REACH)..end, ..]);
-        let loudest = frames.rows().into_iter().map(|frame| frame.sum()).fold(0.0, f64::max);
-        let level = decibels((loudest - usual.iter().sum::<f64>()).max(0.0));
+        let powers: Vec<f64> = frames.rows().into_iter().map(|frame| frame.sum()).collect();
+        let rest: f64 = usual.iter().sum();
+        let level = decibels((powers.iter().copied().fold(0.0, f64::max) - rest).max(0.0));
+        let energy = powers.iter().sum::<f64>() - powers.len() as f64 * rest;
+        let energy = decibels(energy.max(0.0));
 
         let taken = TAKEN * frames.nrows() as f64;
         let mut spectrum: Vec<f64> = frames
@@ -240,7 +248,7 @@ impl Heard {
                 moment += place * power;
             }
         }
-        Self { pitch: 12.0 * libm::log2(moment / sum), level }
+        Self { pitch: 12.0 * libm::log2(moment / sum), level, energy }
     }
 }
 

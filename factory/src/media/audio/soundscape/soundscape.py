@@ -108,7 +108,7 @@ def peaks(curve):
     base, top = ranked(curve, len(curve) // 4), ranked(curve, len(curve) - 8)
     near = maximum_filter1d(curve, 9, mode="nearest")
     wide = maximum_filter1d(curve, 25, mode="nearest")
-    stands_out = (curve > base + max(0.45 * (top - base), 4.0)) & (curve >= near) & (curve > wide - 7.0)
+    stands_out = (curve > base + max(0.5 * (top - base), 4.0)) & (curve >= near) & (curve > wide - 7.0)
     kept = []
     for place in np.flatnonzero(stands_out):
         higher = True
@@ -131,13 +131,20 @@ def estimates(power):
         return NOTHING
     gaps = np.diff(notes)
     ends = np.flatnonzero(gaps > 1.5 * ranked(gaps, len(gaps) // 4))
-    calls = list(zip([0, *(ends + 1)], [*(ends + 1), len(notes)]))
+    calls = np.split(notes, ends + 1)
+    # Calls have several notes; a single one is a rustle.
+    if any(len(call) > 1 for call in calls):
+        calls = [call for call in calls if len(call) > 1]
+    notes = np.concatenate(calls)
+    edges = np.cumsum([0, *(len(call) for call in calls)])
+    calls = list(zip(edges, edges[1:]))
     usual, level, brightness, gusts = rest(power, [(notes[a], notes[b - 1]) for a, b in calls])
 
-    pitch, loud = np.transpose([heard(power, usual, note) for note in notes])
+    pitch, loud, energy = np.transpose([heard(power, usual, note) for note in notes])
     times = np.array([0.5 * (notes[a] + notes[b - 1]) / len(power) - 0.5 for a, b in calls])
     levels = np.array([loud[a:b].mean() for a, b in calls])
-    approach = slope(times, levels)
+    # Where a note falls between frames, its level is lower and its energy is not.
+    approach = slope(times, np.array([energy[a:b].mean() for a, b in calls]))
     loudness = levels.mean() - approach * times.mean()
     off = np.concatenate([np.arange(b - a) - 0.5 * (b - a - 1) for a, b in calls])
     per_call = len(notes) / len(calls)
@@ -184,9 +191,10 @@ def rest(power, calls):
 
 
 def heard(power, usual, note):
-    """Pitch in semitones and level in decibels of the note that is loudest in this frame."""
+    """Pitch in semitones, level and energy in decibels of the note that is loudest in this frame."""
     frames = power[max(0, note - 2) : note + 3]
-    level = decibels(max(frames.sum(axis=1).max() - usual.sum(), 0.0))
+    powers = frames.sum(axis=1) - usual.sum()
+    level, energy = decibels(max(powers.max(), 0.0)), decibels(max(powers.sum(), 0.0))
     spectrum = np.maximum(frames.sum(axis=0) - 1.5 * len(frames) * usual, 0.0)
     spectrum[:LOWEST] = 0.0
     padded = np.pad(spectrum, 1)
@@ -194,7 +202,7 @@ def heard(power, usual, note):
     bins = np.arange(BINS)
     near = (bins >= 0.7 * middle - 0.5) & (bins <= 1.4 * middle + 0.5)
     moment = bins[near] @ spectrum[near] + TINY * middle
-    return 12.0 * np.log2(moment / (spectrum[near].sum() + TINY)), level
+    return 12.0 * np.log2(moment / (spectrum[near].sum() + TINY)), level, energy
 
 
 def slope(places, values):

@@ -161,7 +161,7 @@ fn estimates_find_the_statistics_of_every_source() {
         let heard = heard(source, task, &none(), 100);
         let found: Vec<f64> = (0..STATISTICS.len()).map(|index| heard.estimated(index)).collect();
         println!("{source:?} {found:.2?}");
-        if found.iter().any(|found| *found < 0.9) {
+        if found.iter().any(|found| *found < 0.85) {
             broken.push((source, found));
         }
     }
@@ -196,7 +196,7 @@ fn statistics_are_within_the_reach_they_claim() {
             let holds = match statistic.reach {
                 Reach::Plain => ridge >= 0.6,
                 Reach::Generic => ridge <= 0.45 && forest >= 0.5,
-                Reach::Hidden => ridge <= 0.5 && forest <= 0.6,
+                Reach::Hidden => ridge <= 0.55 && forest <= 0.6,
             };
             if !holds || estimate < 0.9 {
                 broken.push((source, statistic.name, ridge, forest, estimate));
