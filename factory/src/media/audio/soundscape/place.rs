@@ -99,11 +99,11 @@ impl Background {
         let (mut first, mut second, mut bright, mut last) = (0.0, 0.0, 0.0, 0.0);
         let mut samples = Vec::with_capacity(count);
         for pair in units.as_chunks::<2>().0 {
-            let strength = if pair[0] < self.drops { IMPULSE * even } else { even };
             // Where an impulse falls, the first draw is small, so the second makes both parts.
-            let [one, other] = match pair[0] < self.drops {
-                true => [pair[1] - 0.5; 2],
-                false => [(pair[0] - self.drops) / (1.0 - self.drops) - 0.5, pair[1] - 0.5],
+            let (strength, one, other) = if pair[0] < self.drops {
+                (IMPULSE * even, pair[1] - 0.5, pair[1] - 0.5)
+            } else {
+                (even, (pair[0] - self.drops) / (1.0 - self.drops) - 0.5, pair[1] - 0.5)
             };
             first = keep * first + strength * one;
             second = keep * second + first;

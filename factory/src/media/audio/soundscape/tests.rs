@@ -234,3 +234,59 @@ fn courses_of_different_rows_differ_and_those_of_copies_do_not() {
     let likeness = alike(&course(&file).unwrap(), &copy);
     assert!(likeness > 0.97, "{likeness}");
 }
+
+/// The terms of a rule, given the value of every statistic in units of its spread.
+type RuleTerms = fn(&dyn Fn(&str) -> f64) -> [f64; 3];
+
+const RULES: [(&str, Source, RuleTerms); 3] = [
+    ("product", Source::Frog, |z| [z("loudness"), step(z("gusts")), z("calls") * z("slide")]),
+    ("mismatch", Source::Drill, |z| {
+        [z("approach"), step(z("brightness")), (z("notes") - z("interval")).abs()]
+    }),
+    ("conditional", Source::Owl, |z| {
+        let slope = if z("quickening") > 0.0 { z("interval") } else { -z("interval") };
+        [z("background"), step(z("gusts")), slope]
+    }),
+];
+
+fn step(z: f64) -> f64 {
+    f64::from(u8::from(z > 0.1))
+}
+
+#[test]
+fn rules_over_the_statistics_make_a_ladder() {
+    for ((name, source, rule), task) in RULES.iter().zip(41..) {
+        let blemish = &BLEMISHES[0];
+        let middle = 0.5 * (blemish.low + blemish.high);
+        let blemishes = BTreeMap::from([(blemish.name.to_owned(), middle)]);
+        let heard = heard(*source, task, &blemishes, TRAIN + TEST);
+        let terms = |of: &dyn Fn(usize, usize) -> f64| -> Vec<[f64; 3]> {
+            let row = |row: usize| {
+                rule(&|name: &str| {
+                    let index = STATISTICS.iter().position(|s| s.name == name).unwrap();
+                    let Statistic { low, high, .. } = STATISTICS[index];
+                    // A uniform draw's standard deviation is its range over √12.
+                    (of(index, row) - 0.5 * (low + high)) * 12f64.sqrt() / (high - low)
+                })
+            };
+            (0..TRAIN + TEST).map(row).collect()
+        };
+        let truth = terms(&|index, row| heard.values[index][row]);
+        let mut noise = Draws::new(Stream::root(task).child("noise"));
+        let mut y: Vec<f64> = truth.iter().map(|_| 0.3 * noise.normal()).collect();
+        for (term, share) in [0.25f64, 0.35, 0.4].into_iter().enumerate() {
+            let column: Vec<f64> = truth.iter().map(|row| row[term]).collect();
+            let (center, spread) = moments(&column);
+            y.iter_mut().zip(column).for_each(|(y, v)| *y += share.sqrt() * (v - center) / spread);
+        }
+
+        let ceiling = 1.0 - 0.09 / moments(&y).1.powi(2);
+        let (bottom, generic) = (heard.ridge(&y), heard.forest(&y));
+        let found = terms(&|index, row| heard.readings[row].estimates[index]);
+        let [train, test] = [&found[..TRAIN], &found[TRAIN..]].map(from_rows);
+        let top = r2(&y[TRAIN..], &Linear::ridge(&train, &y[..TRAIN], 1.0).score(&test));
+        println!("{name:12} {bottom:.2} {generic:.2} {top:.2} of {ceiling:.2}");
+        assert!(generic - bottom >= 0.05 && top - generic >= 0.05, "{name}");
+        assert!(top >= 0.7 * ceiling, "{name}");
+    }
+}
