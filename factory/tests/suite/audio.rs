@@ -94,7 +94,7 @@ fn sounds_keep_their_bytes() {
         a99682311031e5d7eff684d1700165bef87c7e40c0c97c9b";
     assert_eq!(hashes(&Recording), expected);
     let expected = "\
-        1aa2f00258e285b0ab746eee8e82df8ac619fb7a403e6639\
-        232c551ca8b70aa9afc74e51eb24021829ec534e3c8787b5";
+        7bf22df6873895e9ab746eee1611bed1c619fb7a4289a110\
+        232c551ca8b70aa9afc74e518e5fc75ccee9f5d6666f006d";
     assert_eq!(hashes(&Soundscape), expected);
 }
