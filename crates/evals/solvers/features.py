@@ -262,11 +262,32 @@ def mel_spectrum(values, rate, bands=32, size=512, step=128):
     return np.log(filters @ power.T + 1e-6)
 
 
+def moments_of(values, rate):
+    """What differs over a long sound: how loud and how bright the parts are, how quiet quiet moments are,
+    and how much of the time is loud in each band."""
+    size = 2 * (rate // 125)
+    halves = values[: len(values) // (size // 2) * (size // 2)].reshape(-1, size // 2)
+    frames = np.hstack([halves[:-1], halves[1:]]) * np.hanning(size).astype(np.float32)
+    power = np.abs(fft.rfft(frames, axis=1)) ** 2 + 1e-9
+    level = np.log(power.sum(axis=1))
+    bands = np.log([part.sum(axis=1) for part in np.array_split(power[:, 1:], 10, axis=1)])
+    quiet = np.quantile(bands, 0.3, axis=1)
+    parts = np.array_split(level, 4)
+    least = [part.min() for part in np.array_split(level, 16)]
+    return [
+        *quiet, *(np.quantile(bands, 0.97, axis=1) - quiet), *(part.max() for part in parts),
+        *(np.quantile(part, 0.3) for part in parts), np.std(least), np.ptp(least),
+        *(bands > quiet[:, None] + 2).mean(axis=1)[::2],
+        (np.diff((level > 0.5 * (level.max() + np.median(level))).astype(int)) > 0).sum(),
+    ]  # fmt: skip
+
+
 def sound_features(column):
     known = {}
     for path in both[column].dropna().unique():
         rate, values = sound(path)
-        mel = mel_spectrum(values, rate)
+        long = is_long(rate, values)
+        mel = mel_spectrum(values, rate, step=256 if long else 128)
         loud = ndimage.uniform_filter1d(np.abs(values), max(1, rate // 50))[:: max(1, rate // 100)]
         swing = np.abs(fft.rfft(loud - loud.mean()))[1:40]
         thirds = [part.mean() for part in np.array_split(loud, 3)]
@@ -274,6 +295,7 @@ def sound_features(column):
             len(values) / rate, np.log(values.std() + 1e-6), np.abs(values).max(), loud.std() / (loud.mean() + EPS),
             *mel.mean(axis=1), *mel.std(axis=1), *np.abs(np.diff(mel, axis=1)).mean(axis=1)[::4],
             np.argmax(swing), swing.max() / (swing.sum() + EPS), thirds[2] - thirds[0], mel.argmax(axis=0).mean(), mel.argmax(axis=0).std(),
+            *(moments_of(values, rate) if long else []),
         ])  # fmt: skip
     rows = np.stack(
         [known.get(path, np.full(len(next(iter(known.values()))), np.nan)) for path in both[column]]

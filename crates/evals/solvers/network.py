@@ -33,14 +33,21 @@ def of_clip(path, size):
 
 
 def spectra_of(column, frames=96):
-    """[rows, 1, bands, frames]"""
+    """[rows, channels, bands, frames]: a spectrum by time; of long sounds, in which calls are short, also
+    what stands out from the usual of each band."""
     rows = []
     for path in both[column]:
         rate, values = sound(path)
-        mel = mel_spectrum(values, rate, bands=40)
-        rows.append(resized_spectrum(mel, frames))
-    stack = np.stack(rows)[:, None]
-    return torch.tensor((stack - stack[:N].mean()) / (stack[:N].std() + EPS), dtype=torch.float32)
+        if is_long(rate, values):
+            mel = resized_spectrum(mel_spectrum(values, rate, bands=32, step=256), 2 * frames)
+            above = np.maximum(mel - np.median(mel, axis=1, keepdims=True), 0)
+            rows.append(np.stack([mel, 2 * above]))
+        else:
+            rows.append(resized_spectrum(mel_spectrum(values, rate, bands=40), frames)[None])
+    stack = np.stack(rows)
+    mean = stack[:N].mean(axis=(0, 2, 3), keepdims=True)
+    spread = stack[:N].std(axis=(0, 2, 3), keepdims=True) + EPS
+    return torch.tensor((stack - mean) / spread, dtype=torch.float32)
 
 
 def resized_spectrum(mel, frames):
@@ -149,7 +156,7 @@ def parts_and_readers(y):
             makers.append(lambda channels=parts[-1].shape[1]: Grid(channels, (4, 4)))
         elif kind == "sound":
             parts.append(spectra_of(column))
-            makers.append(lambda: Grid(1, (1, 8)))
+            makers.append(lambda channels=parts[-1].shape[1]: Grid(channels, (1, 8)))
         elif kind == "text":
             parts.append(tokens_of(column))
             makers.append(Prose)

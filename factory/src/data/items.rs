@@ -63,6 +63,8 @@ pub fn written<E: From<MediumError>>(
         vocabulary: &layout.vocabulary,
         subject: layout.subject,
         genre: layout.genre,
+        source: layout.source,
+        samples: layout.samples,
         blemishes: &blemishes,
     };
     let reader = layout.medium.reader();

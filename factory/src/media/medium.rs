@@ -105,6 +105,10 @@ pub struct Look<'a> {
     pub subject: Option<image::Subject>,
     /// What dossiers are; drawn from `stream` where the story does not say.
     pub genre: Option<text::Genre>,
+    /// What is heard in soundscapes; drawn from `stream` where the story does not say.
+    pub source: Option<audio::Source>,
+    /// How many samples every soundscape has; drawn from `stream` where that is not set.
+    pub samples: Option<usize>,
     /// Blemishes in force, by name, with their strengths.
     pub blemishes: &'a BTreeMap<String, f64>,
 }
@@ -168,6 +172,8 @@ pub enum MediumKind {
     Scenery,
     /// Short mono recordings of a tone.
     Recording,
+    /// Long mono recordings of something that calls again and again.
+    Soundscape,
     /// Short reports in words.
     Report,
     /// Long papers of a trade.
@@ -186,12 +192,13 @@ pub enum MediumKind {
 
 impl MediumKind {
     /// All media, in declaration order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Surface,
         Self::Objects,
         Self::Clip,
         Self::Scenery,
         Self::Recording,
+        Self::Soundscape,
         Self::Report,
         Self::Dossier,
         Self::Pair,
@@ -209,6 +216,7 @@ impl MediumKind {
             Self::Clip => &image::Clip,
             Self::Scenery => &image::Scenery,
             Self::Recording => &audio::Recording,
+            Self::Soundscape => &audio::Soundscape,
             Self::Report => &text::Report,
             Self::Dossier => &text::Dossier,
             Self::Pair => &text::Pair,
@@ -227,6 +235,7 @@ impl MediumKind {
             Self::Clip => Some(&image::Clip),
             Self::Scenery => Some(&image::Scenery),
             Self::Recording => Some(&audio::Recording),
+            Self::Soundscape => Some(&audio::Soundscape),
             Self::Report => Some(&text::Report),
             Self::Dossier => Some(&text::Dossier),
             Self::Pair => Some(&text::Pair),
@@ -246,6 +255,9 @@ impl MediumKind {
             Format::Png => Storage::Files { folder: "images", extension: "png" },
             Format::Jpeg => Storage::Files { folder: "images", extension: "jpg" },
             Format::Tiff => Storage::Files { folder: "clips", extension: "tif" },
+            Format::Wav if self == Self::Soundscape => {
+                Storage::Files { folder: "soundscapes", extension: "wav" }
+            }
             Format::Wav => Storage::Files { folder: "audio", extension: "wav" },
             Format::Csv => Storage::Files { folder: "graphs", extension: "csv" },
             Format::Text => Storage::Files { folder: "docs", extension: "txt" },
@@ -259,7 +271,7 @@ impl MediumKind {
             Self::Surface | Self::Objects | Self::Clip | Self::Scenery | Self::Picture => {
                 Modality::Image
             }
-            Self::Recording | Self::Sound => Modality::Audio,
+            Self::Recording | Self::Soundscape | Self::Sound => Modality::Audio,
             Self::Report | Self::Dossier | Self::Pair | Self::Text => Modality::Text,
             Self::Network => Modality::Graph,
         }

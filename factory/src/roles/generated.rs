@@ -77,7 +77,7 @@ pub fn blueprint(brief: &Brief<'_>, story: &Story) -> Result<Blueprint, RoleRefu
     let mut draws = Draws::new(brief.origin.stream("strategy"));
     let scoring = scoring::choose(brief, table, &Structure::default(), None, &mut draws);
     let items = item.as_ref().map(|item| item.layout.medium);
-    let rows = strategist::sizes(brief, items, None, &mut draws);
+    let rows = strategist::sizes(brief, items, None, None, &mut draws);
     let target = |(column, classes)| strategist::unlinked(column, classes, None);
     let mut blueprint = Blueprint {
         metric: scoring.metric,
@@ -118,6 +118,8 @@ fn item_layout(item: &ItemSpec, draws: &mut Draws) -> Option<GeneratedItemLayout
         vocabulary,
         subject: None,
         genre: None,
+        source: None,
+        samples: None,
     };
     Some(GeneratedItemLayout { layout, form })
 }

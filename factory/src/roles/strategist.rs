@@ -10,6 +10,7 @@ use super::structure::{self, ClassPlan, Structure};
 use super::{Brief, RoleRefusal, families, mutations, scoring, series, spread};
 use crate::challenges;
 use crate::data::assets;
+use crate::media::audio::Source;
 use crate::media::graph::nodes::Knit;
 use crate::media::{Format, MediumKind, Statistic};
 use crate::numeric::draws::{Draws, floor};
@@ -34,6 +35,10 @@ use tasks::task::{Formulation, Modality, RowCounts, Split};
 
 /// Clean rows on which a rule is balanced.
 pub(super) const POPULATION: usize = 3000;
+/// Samples of all soundscapes of a task together, of 2 bytes each.
+const MOST_SAMPLES: usize = 32_000_000;
+/// The share of its soundscapes that are trained on, where there is no room for more.
+const TRAINED: (usize, usize) = (9, 20);
 /// Drafts of a rule before the strategist gives up.
 const DRAFTS: usize = 40;
 /// Number columns that rules may use; those behind them distract.
@@ -103,7 +108,8 @@ fn rows<E: From<RoleRefusal>>(
     });
     let network = story.network.as_ref().map(|_| network(&numbers, draws));
     let items = item.as_ref().map(|item| item.medium);
-    let usual = sizes(brief, items, queries.as_ref(), draws);
+    let samples = item.as_ref().and_then(|item| item.samples);
+    let usual = sizes(brief, items, samples, queries.as_ref(), draws);
     let rows = match brief.preset {
         Preset::Large => plan.rows(usual, queries.as_ref()),
         Preset::Paper => usual,
@@ -264,6 +270,11 @@ fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
         shape: Shape::Uniform,
         decimals: statistic.decimals,
     };
+    // Soundscapes of a task have one source and one length.
+    let source = (item.medium == MediumKind::Soundscape).then(|| {
+        let any = *draws.pick(&Source::ALL);
+        item.source.unwrap_or(any)
+    });
     ItemLayout {
         medium: item.medium,
         format: *other.unwrap_or(&formats[0]),
@@ -272,6 +283,8 @@ fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
         vocabulary: item.vocabulary.clone(),
         subject: item.subject,
         genre: item.genre,
+        samples: source.map(|source| source.samples(draws)),
+        source,
     }
 }
 
@@ -294,10 +307,11 @@ fn network(numbers: &[NumberColumn], draws: &mut Draws) -> NetworkLayout {
 }
 
 /// How many rows to train and to test on. Items cost more than table rows, so fewer of them
-/// are tested on.
+/// are tested on. Of soundscapes with so many samples, there are as many rows as a task has room for.
 pub(super) fn sizes(
     brief: &Brief<'_>,
     items: Option<MediumKind>,
+    samples: Option<usize>,
     queries: Option<&QueryLayout>,
     draws: &mut Draws,
 ) -> RowCounts {
@@ -314,8 +328,10 @@ pub(super) fn sizes(
             _ => draws.whole(320, 400),
         },
     };
+    let most = samples.map_or(usize::MAX, |samples| MOST_SAMPLES / samples);
+    let train = train.min(most.saturating_mul(TRAINED.0) / TRAINED.1);
     let test = match brief.preset {
-        Preset::Large => large,
+        Preset::Large => large.min(most - train),
         Preset::Paper => train / 4,
     };
     let unit = queries.map_or(1, |queries| queries.rows);

@@ -399,18 +399,18 @@ impl Blueprint {
         }
     }
 
-    /// What a row's items are made of, with what pictures show (`scenery of coin`), or else what rows
-    /// are: `table`, `table with records`, `queries`, `series`, `nodes`, or a kind of scene or challenge.
+    /// What a row's items are made of, with what they show (`scenery of coin`), or else what rows are: `table`, `table with records`, `queries`, `series`, `nodes`, or a kind of scene or challenge.
     pub fn medium_name(&self) -> String {
         if let Some(item) = self.item() {
             let medium = name(&item.medium);
-            return match (item.subject, item.genre) {
-                (Some(subject), _) => format!("{medium} of {}", name(&subject)),
-                (None, Some(genre)) => {
+            return match (item.subject, item.source, item.genre) {
+                (Some(subject), ..) => format!("{medium} of {}", name(&subject)),
+                (None, Some(source), _) => format!("{medium} of {}", name(&source)),
+                (None, None, Some(genre)) => {
                     let (register, trade) = (name(&genre.register), name(&genre.trade));
                     format!("{medium}: {register}, {trade}")
                 }
-                (None, None) => medium,
+                (None, None, None) => medium,
             };
         }
         match &self.layout {

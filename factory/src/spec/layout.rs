@@ -1,5 +1,6 @@
 //! What a row of a task is, and what belongs to that kind of row alone.
 
+use crate::media::audio::Source;
 use crate::media::graph::nodes::Knit;
 use crate::media::image::Subject;
 use crate::media::text::Genre;
@@ -87,6 +88,12 @@ pub struct ItemLayout {
     /// What dossiers are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub genre: Option<Genre>,
+    /// What is heard in soundscapes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// How many samples every soundscape has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<usize>,
 }
 
 impl ItemLayout {

@@ -55,6 +55,8 @@ fn sample(
         vocabulary: &vocabulary,
         subject: None,
         genre: None,
+        source: None,
+        samples: None,
         blemishes,
     };
     let mut draws = Draws::new(stream.child("values"));

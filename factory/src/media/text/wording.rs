@@ -184,6 +184,8 @@ mod tests {
             vocabulary: &vocabulary,
             subject: None,
             genre: None,
+            source: None,
+            samples: None,
             blemishes: &blemishes,
         };
         assert_eq!(Dialect::new(&look).nouns, ["hinge", "rred", "axle", "bolt", "spring"]);
@@ -198,6 +200,8 @@ mod tests {
             vocabulary: &[],
             subject: None,
             genre: None,
+            source: None,
+            samples: None,
             blemishes: &blemishes,
         };
         let mut draws = Draws::new(Stream::root(2));

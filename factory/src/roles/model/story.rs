@@ -302,7 +302,7 @@ fn data(brief: &Brief<'_>) -> String {
             MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery | MediumKind::Picture,
         ) => "a picture",
         Some(MediumKind::Clip) => "a short clip",
-        Some(MediumKind::Recording | MediumKind::Sound) => "a recording",
+        Some(MediumKind::Recording | MediumKind::Soundscape | MediumKind::Sound) => "a recording",
         Some(MediumKind::Report | MediumKind::Text) => "a text",
         Some(MediumKind::Dossier) => "a document of some pages",
         Some(MediumKind::Pair) => "a pair of texts",

@@ -4,6 +4,7 @@ use super::{
     BinaryTarget, Cause, Causes, Follows, NumberColumn, NumberTarget, RankingTarget, WordColumn,
 };
 use crate::media::MediumKind;
+use crate::media::audio::Source;
 use crate::media::image::Subject;
 use crate::media::text::Genre;
 use schemars::JsonSchema;
@@ -100,8 +101,8 @@ pub struct NetworkSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ItemSpec {
-    /// What it is made of: `surface`, `objects` or `scenery` (pictures), `recording`, `report`,
-    /// `dossier` or `pair` (texts), `network`.
+    /// What it is made of: `surface`, `objects` or `scenery` (pictures), `recording` or
+    /// `soundscape` (sounds), `report`, `dossier` or `pair` (texts), `network`.
     #[schemars(with = "String")]
     pub medium: MediumKind,
     /// The column that holds it, or the name of its file.
@@ -118,4 +119,7 @@ pub struct ItemSpec {
     /// The trade and the kind of papers of the medium `dossier`; nothing for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub genre: Option<Genre>,
+    /// What is heard in the medium `soundscape`; nothing for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
 }

@@ -17,6 +17,7 @@ const TABLE: &str = include_str!("../../../reference/table.py");
 const IMAGE: &str = include_str!("../../../reference/image.py");
 const CLIP: &str = include_str!("../../../reference/clip.py");
 const AUDIO: &str = include_str!("../../../reference/audio.py");
+const SOUNDSCAPE: &str = include_str!("../../../reference/soundscape.py");
 const GRAPH: &str = include_str!("../../../reference/graph.py");
 const NODES: &str = include_str!("../../../reference/nodes.py");
 const WORDS: &str = include_str!("../../../reference/words.py");
@@ -74,6 +75,7 @@ fn tabular(task: &TaskDir, formulation: &'static str) -> Vec<&'static str> {
         ("images", IMAGE),
         ("clips", CLIP),
         ("audio", AUDIO),
+        ("soundscapes", SOUNDSCAPE),
         ("graphs", GRAPH),
         ("edges.csv", NODES),
     ]

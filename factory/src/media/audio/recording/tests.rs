@@ -46,6 +46,8 @@ fn items(task: u64, blemishes: &BTreeMap<String, f64>, count: usize) -> Recorded
         vocabulary: &[],
         subject: None,
         genre: None,
+        source: None,
+        samples: None,
         blemishes,
     };
     let mut values = vec![Vec::new(); STATISTICS.len()];
@@ -107,6 +109,8 @@ fn the_same_draws_give_the_same_bytes() {
         vocabulary: &[],
         subject: None,
         genre: None,
+        source: None,
+        samples: None,
         blemishes: &blemishes,
     };
     let render = || {
@@ -127,6 +131,8 @@ fn sizes_tell_nothing_but_tasks_differ() {
             vocabulary: &[],
             subject: None,
             genre: None,
+            source: None,
+            samples: None,
             blemishes: &none,
         };
         let mut draws = Draws::new(Stream::root(task).index(item));
@@ -146,6 +152,8 @@ fn damaged_bytes_are_refused_or_read_without_panic() {
         vocabulary: &[],
         subject: None,
         genre: None,
+        source: None,
+        samples: None,
         blemishes: &none,
     };
     let mut draws = Draws::new(Stream::root(2));

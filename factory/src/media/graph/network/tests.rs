@@ -29,6 +29,8 @@ fn sample(seed: u64, blemishes: &[(&str, f64)]) -> GraphSample {
         vocabulary: &[],
         subject: None,
         genre: None,
+        source: None,
+        samples: None,
         blemishes: &blemishes,
     };
     let mut sample = GraphSample {

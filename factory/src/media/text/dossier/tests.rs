@@ -30,6 +30,8 @@ fn sample(
         vocabulary: &[],
         subject: None,
         genre: Some(genre),
+        source: None,
+        samples: None,
         blemishes: &blemishes,
     };
     let row = |row: u64| {
@@ -127,6 +129,8 @@ fn tasks_draw_a_genre_where_the_story_has_none() {
                 vocabulary: &[],
                 subject: None,
                 genre: None,
+                source: None,
+                samples: None,
                 blemishes: &blemishes,
             };
             Volume::new(&look).genre
