@@ -54,6 +54,8 @@ fn timed(medium: &dyn Medium, format: Format) -> [f64; 2] {
             vocabulary: &vocabulary,
             subject: None,
             genre: None,
+            source: None,
+            samples: None,
             blemishes: &blemishes,
         };
         let mut draws = Draws::new(stream.child("item").index(item));

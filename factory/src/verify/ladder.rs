@@ -98,12 +98,11 @@ fn units(facts: &TaskFacts, side: Side) -> Vec<Range<usize>> {
         Side::Train => (assets.sequences.as_ref().map(|all| &all.train), assets.train_truth.len()),
         Side::Test => (assets.sequences.as_ref().map(|all| &all.test), assets.test_truth.len()),
     };
-    let lengths: Vec<usize> = match sequences {
-        Some(sequences) => sequences.iter().map(|one| one.positions).collect(),
-        None => {
-            let unit = blueprint.queries().map_or(1, |queries| queries.rows);
-            vec![unit; rows / unit]
-        }
+    let lengths: Vec<usize> = if let Some(sequences) = sequences {
+        sequences.iter().map(|one| one.positions).collect()
+    } else {
+        let unit = blueprint.queries().map_or(1, |queries| queries.rows);
+        vec![unit; rows / unit]
     };
     let from = |first: &mut usize, length: usize| {
         let rows = *first..*first + length;

@@ -103,8 +103,8 @@ impl Sides<'_> {
             return self.linear(&inputs[0]);
         }
         let columns = self.columns().into_iter().zip(&inputs);
-        let fitted = columns.map(|(y, rows)| ridge(rows, &y)).collect();
-        Ok(self.numbers(fitted))
+        let fitted: Vec<_> = columns.map(|(y, rows)| ridge(rows, &y)).collect();
+        Ok(self.numbers(&fitted))
     }
 
     /// A forest of what stands around a position: for each place of a window, the mean answer to
@@ -128,7 +128,7 @@ impl Sides<'_> {
         }
         let columns = self.columns().into_iter().enumerate();
         let fitted = columns.map(|(place, y)| self.grown(&y, stream.index(place as u64)));
-        Ok(self.numbers(fitted.collect::<Result<_, _>>()?))
+        Ok(self.numbers(&fitted.collect::<Result<Vec<_>, _>>()?))
     }
 
     /// Number of classes.
@@ -174,8 +174,8 @@ impl Sides<'_> {
             let softmax = Softmax::fit(&rows[0], labels, self.classes(), PENALTY)?;
             return Ok(self.labels(&rows.each_ref().map(|rows| softmax.probabilities(rows))));
         }
-        let fitted = self.columns().iter().map(|y| ridge(rows, y)).collect();
-        Ok(self.numbers(fitted))
+        let fitted: Vec<_> = self.columns().iter().map(|y| ridge(rows, y)).collect();
+        Ok(self.numbers(&fitted))
     }
 
     /// Forecasts of one target by a forest, of both sides.
@@ -227,9 +227,9 @@ impl Sides<'_> {
     }
 
     /// Fitted numbers of each target as forecasts of both sides.
-    fn numbers(&self, fitted: Vec<[Vec<f64>; 2]>) -> Forecasts {
+    fn numbers(&self, fitted: &[[Vec<f64>; 2]]) -> Forecasts {
         [0, 1].map(|side| {
-            if let (Values::Numbers(_), [only]) = (self.truth, &fitted[..]) {
+            if let (Values::Numbers(_), [only]) = (self.truth, fitted) {
                 return Values::Numbers(only[side].clone());
             }
             let rows = fitted.first().map_or(0, |one| one[side].len());
@@ -243,7 +243,9 @@ impl Sides<'_> {
     fn labels(&self, chances: &[Array2<f64>; 2]) -> Forecasts {
         let mut shares = vec![0.0; self.classes()];
         if let Values::Labels(labels) = self.truth {
-            labels.iter().for_each(|label| shares[*label] += 1.0 / labels.len() as f64);
+            for label in labels {
+                shares[*label] += 1.0 / labels.len() as f64;
+            }
         }
         let chosen = |chances: &Array2<f64>, power: f64| {
             let weight = |class: usize| libm::pow(shares[class].max(1e-9), -power);

@@ -74,7 +74,9 @@ impl Sequence {
     pub(super) fn seen(&self, form: &Form, by: &By) -> Vec<f64> {
         let factor = self.factor(by);
         let mut values = along(form, &self.symbols);
-        values.iter_mut().for_each(|value| *value *= factor);
+        for value in &mut values {
+            *value *= factor;
+        }
         values
     }
 

@@ -147,9 +147,13 @@ pub(crate) fn course(bytes: &[u8]) -> Result<Vec<f64>, MediumError> {
     };
     let mut levels: Vec<f64> = steps.chunks_exact(MOMENT).map(level).collect();
     let mean = mean(levels.iter().copied());
-    levels.iter_mut().for_each(|level| *level -= mean);
+    for level in &mut levels {
+        *level -= mean;
+    }
     let size = levels.iter().map(|level| level * level).sum::<f64>().sqrt() + TINY;
-    levels.iter_mut().for_each(|level| *level /= size);
+    for level in &mut levels {
+        *level /= size;
+    }
     Ok(levels)
 }
 

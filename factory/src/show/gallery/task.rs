@@ -76,7 +76,7 @@ impl GalleryTask {
             let known = Rows::read(&known_path)?;
             let truth = values(&known, &known_path, prediction)?;
             let targets = targets(&truth, &hidden, prediction, &blueprint);
-            (truth, targets.into_iter().map(|one| of_sequences(one, &known, &answers)).collect())
+            (truth, targets.iter().map(|one| of_sequences(one, &known, &answers)).collect())
         } else {
             let truth = values(&train, &train_path, prediction)?;
             let targets = targets(&truth, &hidden, prediction, &blueprint);
@@ -197,7 +197,7 @@ fn values(table: &Rows, path: &Utf8Path, prediction: &Prediction) -> Result<Valu
 
 /// A target of positions as one of their sequences: the mean over each, grades being numbers from 0.
 /// The lines of a sequence stand together, and its name begins their first cell.
-fn of_sequences(target: GalleryTarget, known: &Rows, answers: &Rows) -> GalleryTarget {
+fn of_sequences(target: &GalleryTarget, known: &Rows, answers: &Rows) -> GalleryTarget {
     let means = |table: &Rows, values: &[f64]| {
         let name = |row: &Vec<String>| row[0].split('_').next().unwrap_or_default().to_owned();
         let lines: Vec<(String, &f64)> = table.rows.iter().map(name).zip(values).collect();

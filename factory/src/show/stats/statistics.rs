@@ -170,7 +170,7 @@ fn structure_of(task: &TaskDir) -> io::Result<TaskStructure> {
 fn id_of<'a>(train: &'a DataFrame, manifest: &'a Manifest) -> &'a str {
     let names = train.get_column_names();
     let own = |name: &&str| *name == manifest.id_column;
-    let names: Vec<&str> = names.into_iter().map(|name| name.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().map(polars::prelude::PlSmallStr::as_str).collect();
     names.iter().copied().find(own).or_else(|| names.first().copied()).unwrap_or_default()
 }
 

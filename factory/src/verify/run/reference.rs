@@ -81,19 +81,21 @@ fn tabular(task: &TaskDir, formulation: &'static str) -> Vec<&'static str> {
     ]
     .into_iter()
     .find(|(name, _)| holds(name))
-    .map(|(_, part)| vec![part])
-    .unwrap_or_else(|| match texts {
-        true if has_entries(task) => vec![WORDS, DOSSIER],
-        true => vec![WORDS, TEXT],
-        false => vec![],
-    });
+    .map_or_else(
+        || match texts {
+            true if has_entries(task) => vec![WORDS, DOSSIER],
+            true => vec![WORDS, TEXT],
+            false => vec![],
+        },
+        |(_, part)| vec![part],
+    );
     [vec![TABLE], medium, vec![MODELS, formulation]].concat()
 }
 
 /// Whether the task has documents whose entries stand under numbers, or under dates and times.
 fn has_entries(task: &TaskDir) -> bool {
     let documents = task.public().path().join("docs").read_dir_utf8().into_iter().flatten();
-    let Some(document) = documents.flatten().map(|entry| entry.into_path()).min() else {
+    let Some(document) = documents.flatten().map(camino::Utf8DirEntry::into_path).min() else {
         return false;
     };
     let timed = |line: &str| {

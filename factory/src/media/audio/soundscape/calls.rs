@@ -115,7 +115,9 @@ fn strength(spectrogram: &Array2<f64>) -> Vec<f64> {
         .map(|(loud, all)| (loud / count - all / frames as f64).max(0.0).sqrt())
         .collect();
     let most = weights.iter().copied().fold(TINY, f64::max);
-    weights.iter_mut().for_each(|weight| *weight += LEAST * most);
+    for weight in &mut weights {
+        *weight += LEAST * most;
+    }
     let total: f64 = weights.iter().sum();
     let course: Vec<f64> = relative
         .rows()
@@ -179,7 +181,10 @@ mod tests {
         let rustle = Calls::of(vec![10, 21, 40, 60, 70, 81]);
         assert_eq!(rustle, Calls { notes: vec![10, 21, 60, 70, 81], calls: vec![0..2, 2..5] });
         assert_eq!(Calls::of(Vec::new()), Calls::default());
-        assert_eq!(Calls::of(vec![4]).calls, [0..1]);
+        assert_eq!(
+            Calls::of(vec![4]),
+            Calls { notes: vec![4], calls: std::iter::once(0..1).collect() }
+        );
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl Field {
         let sum: f64 = intervals.iter().sum();
         let shortest = intervals.iter().copied().fold(f64::INFINITY, f64::min) * room / sum;
         let needed = (notes - 1.0 + NEEDED) * self.period / shortest;
-        let share = draws.between(needed.max(SPREAD).min(1.0), 1.0);
+        let share = draws.between(needed.clamp(SPREAD, 1.0), 1.0);
         for interval in &mut intervals {
             *interval *= share * room / sum;
         }

@@ -109,7 +109,7 @@ fn parts(total: usize, count: usize, least: usize, draws: &mut Draws) -> Vec<usi
 
 /// `plus` times true and `minus` times false in random order, `plus - minus` being the difference.
 fn signs(count: usize, difference: i32, draws: &mut Draws) -> Vec<bool> {
-    let larger = (count + difference.unsigned_abs() as usize) / 2;
+    let larger = usize::midpoint(count, difference.unsigned_abs() as usize);
     let mut signs: Vec<bool> =
         (0..count).map(|place| (place < larger) == (difference >= 0)).collect();
     draws.shuffle(&mut signs);
