@@ -12,7 +12,6 @@ mod kind;
 mod names;
 mod normalisation;
 mod numerals;
-mod positions;
 #[cfg(test)]
 mod python;
 mod reading;

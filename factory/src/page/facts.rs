@@ -56,11 +56,7 @@ fn question(blueprint: &Blueprint, scenario: &Scenario) -> String {
             return format!("for every {}, {target}: {}", story.row, story.means);
         }
         Story::Challenge(story) => {
-            let row = match &story.positions {
-                Some(told) => format!("{} of every {}", told.position, story.row),
-                None => story.row.clone(),
-            };
-            return format!("for every {row}, {target}: {}", story.means);
+            return format!("for every {}, {target}: {}", story.row, story.means);
         }
         Story::Table(story) => story,
     };

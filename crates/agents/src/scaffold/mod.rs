@@ -5,7 +5,6 @@ mod facts;
 pub mod fixed;
 mod items;
 pub mod mutator;
-mod positions;
 pub mod react;
 mod recipe;
 pub mod runner;

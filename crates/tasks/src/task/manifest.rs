@@ -82,8 +82,6 @@ pub enum Formulation {
     Retrieval,
     /// What someone chooses next, among known items.
     Recommendation,
-    /// Numbers or a class for each position of a sequence.
-    Positions,
 }
 
 impl Formulation {
@@ -106,7 +104,6 @@ impl Formulation {
             Self::Extraction => "extraction",
             Self::Retrieval => "retrieval",
             Self::Recommendation => "recommendation",
-            Self::Positions => "positions",
         }
     }
 }
@@ -159,8 +156,7 @@ impl Baselines {
 pub struct RowCounts {
     /// Number of rows of `train.csv`.
     pub train: usize,
-    /// Rows of `test.csv`, which are the rows of a submission; where rows are sequences, a submission
-    /// has a row for each of their positions.
+    /// Rows of `test.csv`, which are the rows of a submission.
     pub test: usize,
 }
 

@@ -71,8 +71,7 @@ pub fn formulation(formulation: Formulation) -> &'static str {
         | Formulation::Normalisation
         | Formulation::Extraction
         | Formulation::Retrieval
-        | Formulation::Recommendation
-        | Formulation::Positions => OTHER,
+        | Formulation::Recommendation => OTHER,
     }
 }
 

@@ -26,7 +26,6 @@ mod items;
 mod page;
 mod paths;
 mod rows;
-mod sequences;
 
 /// Attempts at a sound task.
 const ATTEMPTS: u64 = 20;
