@@ -23,9 +23,9 @@ pub(super) fn answers(rows: &[DrawnRow], part: fn(&DrawnRow) -> &Answer) -> Valu
 
 /// Rungs that were fitted to the first rows and scored on the others.
 pub(super) struct Trial {
-    /// The training rows.
+    /// Cells of the rows that the rungs were fitted to.
     pub(super) train: Vec<Cells>,
-    /// The truth of the training rows.
+    /// The truth of the same rows.
     pub(super) known: Values,
     /// Scores of R0 to R3 and of the ceiling.
     pub(super) scores: [f64; 5],
