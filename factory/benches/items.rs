@@ -48,8 +48,16 @@ fn timed(medium: &dyn Medium, format: Format) -> [f64; 2] {
             .map(|blemish| (blemish.name.to_owned(), f64::midpoint(blemish.low, blemish.high)))
             .into_iter()
             .collect();
-        let look =
-            Look { format, stream, vocabulary: &vocabulary, subject: None, blemishes: &blemishes };
+        let look = Look {
+            format,
+            stream,
+            vocabulary: &vocabulary,
+            subject: None,
+            genre: None,
+            source: None,
+            samples: None,
+            blemishes: &blemishes,
+        };
         let mut draws = Draws::new(stream.child("item").index(item));
         let values: Vec<f64> = medium
             .statistics()

@@ -56,8 +56,10 @@ def dated(name):
 
 
 def folds_of(y=None, parts=4):
-    """A fold for each training row: queries and series stay whole, classes are spread evenly."""
+    """A fold for each training row: queries, series and sequences stay whole, classes are spread evenly."""
     draws = np.random.default_rng(SEED)
+    if LISTS:
+        return draws.permutation(GROUP.max() + 1)[GROUP] % parts
     if QUERY:
         place = pd.factorize(both[QUERY][:N])[0]
         return draws.permutation(place.max() + 1)[place] % parts
@@ -135,7 +137,7 @@ def joined_tables():
     for path in sorted(glob("input/*.csv") + glob("input/*.jsonl")):
         name = os.path.basename(path)
         if (
-            name in ("train.csv", "test.csv", "sample_submission.csv", "edges.csv")
+            name in ("train.csv", "test.csv", "sample_submission.csv", "edges.csv", "train_positions.csv")
             or os.path.getsize(path) > 2e7
         ):
             continue
@@ -260,11 +262,32 @@ def mel_spectrum(values, rate, bands=32, size=512, step=128):
     return np.log(filters @ power.T + 1e-6)
 
 
+def moments_of(values, rate):
+    """What differs over a long sound: how loud and how bright the parts are, how quiet quiet moments are,
+    and how much of the time is loud in each band."""
+    size = 2 * (rate // 125)
+    halves = values[: len(values) // (size // 2) * (size // 2)].reshape(-1, size // 2)
+    frames = np.hstack([halves[:-1], halves[1:]]) * np.hanning(size).astype(np.float32)
+    power = np.abs(fft.rfft(frames, axis=1)) ** 2 + 1e-9
+    level = np.log(power.sum(axis=1))
+    bands = np.log([part.sum(axis=1) for part in np.array_split(power[:, 1:], 10, axis=1)])
+    quiet = np.quantile(bands, 0.3, axis=1)
+    parts = np.array_split(level, 4)
+    least = [part.min() for part in np.array_split(level, 16)]
+    return [
+        *quiet, *(np.quantile(bands, 0.97, axis=1) - quiet), *(part.max() for part in parts),
+        *(np.quantile(part, 0.3) for part in parts), np.std(least), np.ptp(least),
+        *(bands > quiet[:, None] + 2).mean(axis=1)[::2],
+        (np.diff((level > 0.5 * (level.max() + np.median(level))).astype(int)) > 0).sum(),
+    ]  # fmt: skip
+
+
 def sound_features(column):
     known = {}
     for path in both[column].dropna().unique():
         rate, values = sound(path)
-        mel = mel_spectrum(values, rate)
+        long = is_long(rate, values)
+        mel = mel_spectrum(values, rate, step=256 if long else 128)
         loud = ndimage.uniform_filter1d(np.abs(values), max(1, rate // 50))[:: max(1, rate // 100)]
         swing = np.abs(fft.rfft(loud - loud.mean()))[1:40]
         thirds = [part.mean() for part in np.array_split(loud, 3)]
@@ -272,6 +295,7 @@ def sound_features(column):
             len(values) / rate, np.log(values.std() + 1e-6), np.abs(values).max(), loud.std() / (loud.mean() + EPS),
             *mel.mean(axis=1), *mel.std(axis=1), *np.abs(np.diff(mel, axis=1)).mean(axis=1)[::4],
             np.argmax(swing), swing.max() / (swing.sum() + EPS), thirds[2] - thirds[0], mel.argmax(axis=0).mean(), mel.argmax(axis=0).std(),
+            *(moments_of(values, rate) if long else []),
         ])  # fmt: skip
     rows = np.stack(
         [known.get(path, np.full(len(next(iter(known.values()))), np.nan)) for path in both[column]]
@@ -286,10 +310,14 @@ def text_features(column):
     numbers = [[float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)[:30]] for text in written]
     extra = [[len(row), max(row, default=0), np.mean(row) if row else 0] for row in numbers]
     rows = [plain, np.array(extra, float)]
-    for options in (
-        {"ngram_range": (1, 2)},
+    ways = [
+        {"ngram_range": (1, 2), "max_features": 40000},
         {"analyzer": "char_wb", "ngram_range": (3, 5), "max_features": 4000},
-    ):
+    ]
+    # Pieces of words take too long where there are millions of them.
+    if sum(map(len, written)) > 2_000_000:
+        ways.pop()
+    for options in ways:
         try:
             words = TfidfVectorizer(min_df=3, sublinear_tf=True, **options).fit_transform(written)
         except ValueError:
@@ -463,6 +491,8 @@ def ordinary(y):
     columns.update(item_features())
     if QUERY:
         columns.update(query_features(columns))
+    if LISTS:
+        columns.update(window_columns(2))
     x = framed(columns)
     if not len(x.columns):
         raise Unknown("no column that tells anything")

@@ -33,14 +33,21 @@ def of_clip(path, size):
 
 
 def spectra_of(column, frames=96):
-    """[rows, 1, bands, frames]"""
+    """[rows, channels, bands, frames]: a spectrum by time; of long sounds, in which calls are short, also
+    what stands out from the usual of each band."""
     rows = []
     for path in both[column]:
         rate, values = sound(path)
-        mel = mel_spectrum(values, rate, bands=40)
-        rows.append(resized_spectrum(mel, frames))
-    stack = np.stack(rows)[:, None]
-    return torch.tensor((stack - stack[:N].mean()) / (stack[:N].std() + EPS), dtype=torch.float32)
+        if is_long(rate, values):
+            mel = resized_spectrum(mel_spectrum(values, rate, bands=32, step=256), 2 * frames)
+            above = np.maximum(mel - np.median(mel, axis=1, keepdims=True), 0)
+            rows.append(np.stack([mel, 2 * above]))
+        else:
+            rows.append(resized_spectrum(mel_spectrum(values, rate, bands=40), frames)[None])
+    stack = np.stack(rows)
+    mean = stack[:N].mean(axis=(0, 2, 3), keepdims=True)
+    spread = stack[:N].std(axis=(0, 2, 3), keepdims=True) + EPS
+    return torch.tensor((stack - mean) / spread, dtype=torch.float32)
 
 
 def resized_spectrum(mel, frames):
@@ -49,9 +56,10 @@ def resized_spectrum(mel, frames):
     )
 
 
-def tokens_of(column, length=300):
-    """[rows, length]: numbers of words, 0 for none and 1 for rare ones."""
+def tokens_of(column, least=300, most=900):
+    """[rows, length]: numbers of words, 0 for none and 1 for rare ones. Longer texts are cut."""
     words = [re.findall(r"[a-z']+|\d+|[.;?!]", text.lower()) for text in texts(column)]
+    length = min(most, max(least, int(np.median([len(row) for row in words]))))
     counts = pd.Series([word for row in words for word in row]).value_counts()
     known = {word: place + 2 for place, word in enumerate(counts.index[counts > 1][: VOCABULARY - 2])}
     rows = np.zeros((len(words), length), int)
@@ -148,7 +156,7 @@ def parts_and_readers(y):
             makers.append(lambda channels=parts[-1].shape[1]: Grid(channels, (4, 4)))
         elif kind == "sound":
             parts.append(spectra_of(column))
-            makers.append(lambda: Grid(1, (1, 8)))
+            makers.append(lambda channels=parts[-1].shape[1]: Grid(channels, (1, 8)))
         elif kind == "text":
             parts.append(tokens_of(column))
             makers.append(Prose)
@@ -223,8 +231,89 @@ def trained(make, parts, aim, rows, rest, seconds, epochs=150, batch=32):
     return torch.cat(chunks)
 
 
+class Along(nn.Module):
+    """Convolutions along sequences that see further and further, with a way past each of them."""
+
+    def __init__(self, channels, outputs, width=48):
+        super().__init__()
+        self.first = nn.Conv1d(channels, width, 5, padding=2)
+        steps = (1, 2, 4, 8, 16)
+        self.layers = nn.ModuleList(
+            [nn.Conv1d(width, width, 3, padding=step, dilation=step) for step in steps]
+        )
+        self.out = nn.Sequential(nn.Conv1d(width, width, 1), nn.ReLU(), nn.Conv1d(width, outputs, 1))
+
+    def forward(self, x):
+        mask = x[:, :1]
+        h = functional.relu(self.first(x)) * mask
+        for layer in self.layers:
+            h = h + functional.dropout(functional.relu(layer(h)), 0.1, self.training) * mask
+        return self.out(h)
+
+
+def learn_along():
+    """Answers to positions: one network over whole sequences, a fold after another."""
+    y = truth()
+    numbers = not is_classes()
+    mean, spread = (y.mean(axis=0), y.std(axis=0) + EPS) if numbers else (0.0, 1.0)
+    lengths = np.array([len(one) for one in LISTS])
+    ends = np.cumsum(lengths)
+    whole = framed(plain_columns(y)).to_numpy(float)
+    whole = (whole - whole.mean(axis=0)) / (whole.std(axis=0) + 1e-6)
+    x = np.zeros((len(LISTS), 1 + whole.shape[1], lengths.max()), np.float32)
+    aim = np.zeros((len(LISTS), y.shape[1], lengths.max()), np.float32)
+    for row, (end, length) in enumerate(zip(ends, lengths)):
+        x[row, 0, :length], x[row, 1:, :length] = 1, whole[end - length : end].T
+        if end <= N:
+            aim[row, :, :length] = ((y[end - length : end] - mean) / spread).T
+    x, aim = torch.tensor(x), torch.tensor(aim)
+    known = int((ends <= N).sum())
+    fold = folds_of(y, parts=4)[ends[:known] - 1]
+    outputs = class_count() if is_classes() else y.shape[1]
+
+    def loss(model, some):
+        out, mask = model(x[some]), x[some, 0] > 0
+        out, right = out.transpose(1, 2)[mask], aim[some].transpose(1, 2)[mask]
+        return loss_of(out, right.long() if is_classes() else right)
+
+    held, ahead = np.zeros((N, outputs)), 0
+    begin = time.monotonic()
+    for part in range(4):
+        model, draws = Along(x.shape[1], outputs), np.random.default_rng(SEED)
+        optimiser = torch.optim.AdamW(model.parameters(), lr=4e-3, weight_decay=0.01)
+        rows, rest = np.nonzero(fold != part)[0], np.nonzero(fold == part)[0]
+        best, kept, epochs = np.inf, None, 60
+        for epoch in range(epochs):
+            share = max(epoch / epochs, (time.monotonic() - begin) * 4 / (0.5 * BUDGET) - part)
+            if share >= 1 and kept:
+                break
+            for group in optimiser.param_groups:
+                group["lr"] = 4e-3 * (0.5 + 0.5 * np.cos(np.pi * min(share, 1))) + 2e-5
+            model.train()
+            for some in np.array_split(draws.permutation(rows), max(1, len(rows) // 8)):
+                optimiser.zero_grad()
+                loss(model, some).backward()
+                optimiser.step()
+            model.eval()
+            with torch.no_grad():
+                value = float(loss(model, rest))
+            if value < best:
+                best, kept = value, {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        model.load_state_dict(kept)
+        model.eval()
+        with torch.no_grad():
+            out = model(x).transpose(1, 2)[x[:, 0] > 0]
+        values = torch.softmax(out, 1).numpy() if is_classes() else out.numpy() * spread + mean
+        rest = np.isin(GROUP, rest)
+        held[rest] = values[:N][rest]
+        ahead = ahead + values[N:] / 4
+    hand_in(held, ahead)
+
+
 def learn():
     load()
+    if LISTS:
+        return learn_along()
     if KIND in ("mask", "pixels"):
         return learn_pixels()
     if KIND == "boxes":

@@ -89,6 +89,11 @@ def sound(path):
     return rate, values.reshape(-1, channels).mean(axis=1)
 
 
+def is_long(rate, values):
+    """Whether a sound is one in which something may be heard again and again."""
+    return len(values) > 3 * rate
+
+
 def links(path):
     """Names of both ends and weight of each line of a file of links, below its header."""
     lines = text_of(path).splitlines()[1:]

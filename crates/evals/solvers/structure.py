@@ -109,11 +109,66 @@ def band(power, rate, pitch):
     return power[:, max(0, at - 2) : at + 3].sum()
 
 
+def calls_of(values, rate):
+    """What calls again and again in a long sound: how many notes there are, in how many calls, how these
+    follow each other, and where their pitch and their loudness go."""
+    size = 2 * (rate // 125)
+    halves = values[: len(values) // (size // 2) * (size // 2)].reshape(-1, size // 2)
+    frames = np.hstack([halves[:-1], halves[1:]]) * np.hanning(size).astype(np.float32)
+    power = np.abs(fft.rfft(frames, axis=1)) ** 2 + 1e-9
+    pitch = fft.rfftfreq(size, 1 / rate)
+    power, pitch = power[:, pitch > 200], pitch[pitch > 200]
+    usual = np.quantile(power, 0.35, axis=0)
+    above = power / usual
+    level = np.log(above.mean(axis=1))
+    strong = np.sort(level)[-8]
+    loud = level > np.median(level) + 0.4 * (strong - np.median(level))
+    # Which pitches the loud moments have and others have not.
+    weight = np.sqrt(np.maximum(above[loud].mean(axis=0) - above.mean(axis=0), 0)) + 1e-3
+    course = ndimage.gaussian_filter1d(np.log(ndimage.uniform_filter1d(above @ weight, 3) + 1e-9), 0.7)
+    rest, top = np.median(course), np.sort(course)[-8]
+    at, _ = signal.find_peaks(course, rest + max(0.9, 0.4 * (top - rest)), prominence=1.1, distance=6)
+    # Echoes are weaker than what they follow.
+    at = at[course[at] > ndimage.maximum_filter1d(course, 25)[at] - 1.6]
+    if len(at) < 3:
+        return [len(at), top - rest] + [0.0] * 13
+    gaps = np.diff(at)
+    ends = np.nonzero(gaps > 1.5 * np.quantile(gaps, 0.25))[0]
+    first, last = np.r_[0, ends + 1], np.r_[ends, len(at) - 1]
+    tones, strength = [], []
+    for note in at:
+        some = power[max(0, note - 2) : note + 3]
+        more = np.maximum(some.mean(axis=0) - 1.5 * usual, 0) + 1e-9
+        peak = pitch[ndimage.uniform_filter1d(more, 3).argmax()]
+        near = np.abs(np.log2(pitch / peak)) < 0.5
+        tones.append(12 * np.log2((pitch[near] * more[near]).sum() / more[near].sum()))
+        strength.append(np.log(some.sum(axis=1).max()))
+    tones, strength = np.array(tones), np.array(strength)
+    slides = [
+        np.polyfit(np.linspace(0, 1, b - a + 1), tones[a : b + 1], 1)[0] for a, b in zip(first, last) if b > a
+    ]
+    heights = np.sort([tones[a : b + 1].mean() for a, b in zip(first, last)])
+    steps = np.diff(heights)
+    split = 1 + steps.argmax() if len(steps) else 1
+    begin = np.diff(at[first])
+    pace = np.polyfit(np.linspace(0, 1, len(begin)), np.log2(begin), 1)[0] if len(begin) > 1 else 0.0
+    swell, _ = np.polyfit(at / len(power), strength, 1)
+    between = np.ones(len(power), bool)
+    for a, b in zip(first, last):
+        between[max(0, at[a] - 8) : at[b] + 20] = False
+    still = np.log((power[between] / usual).mean(axis=1)) if between.sum() > 10 else np.zeros(1)
+    return [
+        len(at), top - rest, len(first), len(at) / len(first), np.median(gaps), pace, np.std(np.log2(begin)) if len(begin) else 0,
+        np.mean(slides) if slides else 0, heights[split:].mean() - heights[:split].mean() if len(steps) else 0, heights.mean(),
+        swell, strength.mean(), strength.std(), still.std(), still.mean(),
+    ]  # fmt: skip
+
+
 def sound_structure(column):
     known = {}
     for path in both[column].dropna().unique():
         rate, values = sound(path)
-        size, step = 512, 128
+        size, step = 512, 512 if is_long(rate, values) else 128
         frames = np.lib.stride_tricks.sliding_window_view(np.pad(values, (0, size)), size)[
             ::step
         ] * np.hanning(size)
@@ -166,10 +221,15 @@ def sound_structure(column):
             quarters[2] - quarters[1],
             quarters[3] - quarters[0],
             np.argmax(envelope) / len(envelope),
+            *(calls_of(values, rate) if is_long(rate, values) else []),
         ]
         known[path] = out
     rows = np.array([known.get(path, [np.nan] * len(out)) for path in both[column]], float)
     return {f"{column} s{place}": rows[:, place] for place in range(rows.shape[1])}
+
+
+MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+MONTH = rf"({'|'.join(MONTHS)})[a-z]*"
 
 
 def clock_minutes(text):
@@ -205,6 +265,61 @@ def text_structure(column):
     return columns
 
 
+def entry_place(entry):
+    """The date and time above an entry, or its number; None for neither."""
+    head = entry.split("\n")[0]
+    clock = re.search(r"\b(\d\d):(\d\d)$", head)
+    date = re.search(rf"\b(?:(\d+) {MONTH}|{MONTH} (\d+))", head)
+    if clock and date:
+        number, month, other, behind = date.groups()
+        return 45000 * MONTHS.index(month or other) + 1440 * int(number or behind) + 60 * int(clock[1]) + int(clock[2])
+    number = re.match(r"Q?(\d+)[.:]", head)
+    return int(number[1]) if number else None
+
+
+def entries_of(text):
+    """The entries of a paper in the order of their dates or numbers, in lower case."""
+    placed = [(entry_place(entry), entry) for entry in text.split("\n\n")]
+    placed = [pair for pair in placed if pair[0] is not None]
+    return [entry.lower() for _, entry in sorted(placed, key=lambda pair: pair[0])]
+
+
+def dossier_structure(column):
+    """Papers of several entries: what changes from the first to the second half, how what is spoken of
+    again and again is spoken of last, and the sums of money beside each word."""
+    papers = [entries_of(text) for text in texts(column)]
+    if np.median([len(paper) for paper in papers]) < 4:
+        return {}
+    columns = {}
+    split = [[re.findall(r"[a-z']+", entry) for entry in paper] for paper in papers]
+    counts = pd.Series([word for paper in split for word in {w for entry in paper for w in entry}]).value_counts()
+    usual = list(counts.index[counts.between(0.1 * len(papers), 0.95 * len(papers))][:150])
+    for word in usual:
+        held = [[entry.count(word) for entry in paper] for paper in split]
+        columns[f"{column} turn {word}"] = [
+            sum(row[len(row) // 2 :]) - sum(row[: len(row) // 2]) for row in held
+        ]
+    # Things are spoken of with `the` before them, in many papers and several times in each.
+    things = pd.Series([m for paper in papers for m in re.findall(r"\bthe ([a-z]+)\b", " ".join(paper))])
+    things = set(things.value_counts().index[:40])
+    last = []
+    for paper in papers:
+        told = {}
+        for sentence in re.split(r"[.?\n]", " . ".join(paper)):
+            for thing in set(re.findall(r"\bthe ([a-z]+)\b", sentence)) & things:
+                told[thing] = re.findall(r"[a-z']+", sentence)
+        last.append([word for sentence in told.values() for word in set(sentence)])
+    for word in usual[:80]:
+        columns[f"{column} last {word}"] = [row.count(word) for row in last]
+    money = [re.findall(r"[^.?\n]*\b\d+ euros[^.?\n]*", " . ".join(paper)) for paper in papers]
+    beside = pd.Series([w for row in money for s in row for w in set(re.findall(r"[a-z]+", s))]).value_counts()
+    for word in beside.index[:25]:
+        columns[f"{column} euros {word}"] = [
+            sum(float(re.search(r"(\d+) euros", s)[1]) for s in row if re.search(rf"\b{word}\b", s)) for row in money
+        ]
+    return columns
+
+
 def structures():
     columns = {}
     for column in FILES:
@@ -215,6 +330,7 @@ def structures():
             columns.update(sound_structure(column))
         elif kind == "text":
             columns.update(text_structure(column))
+            columns.update(dossier_structure(column))
     for column in TEXTS:
         columns.update(text_structure(column))
     return columns

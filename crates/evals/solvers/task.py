@@ -186,6 +186,8 @@ def load():
     global train, test, raw, TARGETS, TARGET, KIND, QUERY, N, both, names
     global FILES, TEXTS, WORDS, NUMBERS, SERIES, STEP, CYCLE
     train, test, raw = tables()
+    if os.path.exists("input/train_positions.csv"):
+        train, test, raw = unrolled(train, test)
     if ID not in test or set(test[ID]) != set(sample[ID]) or not test[ID].is_unique:
         raise Unknown("rows of the submission that are not the rows of test.csv")
     TARGETS = [name for name in train if name not in test]

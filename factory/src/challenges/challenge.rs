@@ -40,21 +40,34 @@ impl ChallengeRule {
             Self::Extraction(challenge) => challenge,
             Self::Retrieval(challenge) => challenge,
             Self::Recommendation(challenge) => challenge,
+            Self::Positions(challenge) => challenge,
         }
     }
 }
 
 /// The answer to one row.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// A text.
     Text(String),
     /// Identifiers, the best guess first.
     Ids(Vec<String>),
+    /// An answer to each position of a sequence: numbers, rows of numbers, or classes.
+    Each(Values),
+}
+
+impl Answer {
+    /// How many positions it answers to.
+    fn positions(&self) -> usize {
+        match self {
+            Self::Text(_) | Self::Ids(_) => 1,
+            Self::Each(values) => values.len(),
+        }
+    }
 }
 
 /// A row with its answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DrawnRow {
     /// What the tables show.
     pub(super) cells: Cells,
@@ -128,6 +141,20 @@ pub(super) fn render(blueprint: &Blueprint, layout: &ChallengeLayout) -> Assets 
         truths.push(truth);
         ideals.push(ideal);
     }
+    if let ChallengeRule::Positions(rule) = &layout.rule {
+        let lengths: Vec<usize> = truths.iter().map(Answer::positions).collect();
+        let truth = rule.truth(&gathered(truths));
+        let names = [&rule.sequence, &rule.place].map(String::clone);
+        return assets::of_sequences(
+            blueprint,
+            items,
+            &lengths,
+            names,
+            &truth,
+            &gathered(ideals),
+            stream,
+        );
+    }
     assets::structured(blueprint, items, &gathered(truths), &gathered(ideals), stream)
 }
 
@@ -138,14 +165,40 @@ pub(super) fn cells(bytes: &[u8]) -> Cells {
 
 /// The answers to several rows of one challenge.
 pub(super) fn gathered(answers: Vec<Answer>) -> Values {
-    let (mut texts, mut ids) = (Vec::new(), Vec::new());
+    let (mut texts, mut ids, mut each) = (Vec::new(), Vec::new(), None);
     for answer in answers {
         match answer {
             Answer::Text(text) => texts.push(text),
             Answer::Ids(names) => ids.push(names),
+            Answer::Each(values) => each = Some(joined(each, values)),
         }
     }
-    if ids.is_empty() { Values::Texts(texts) } else { Values::Ids(ids) }
+    match each {
+        Some(values) => values,
+        None if ids.is_empty() => Values::Texts(texts),
+        None => Values::Ids(ids),
+    }
+}
+
+/// Answers to the positions of several sequences, and those of one more. Answers of another kind,
+/// which no challenge mixes, are left out.
+fn joined(known: Option<Values>, more: Values) -> Values {
+    match (known, more) {
+        (None, more) => more,
+        (Some(Values::Numbers(mut known)), Values::Numbers(more)) => {
+            known.extend(more);
+            Values::Numbers(known)
+        }
+        (Some(Values::Matrix { mut values, columns }), Values::Matrix { values: more, .. }) => {
+            values.extend(more);
+            Values::Matrix { values, columns }
+        }
+        (Some(Values::Labels(mut known)), Values::Labels(more)) => {
+            known.extend(more);
+            Values::Labels(known)
+        }
+        (Some(known), _) => known,
+    }
 }
 
 /// Fits and scores all rungs of a challenge.

@@ -2,14 +2,14 @@
 
 use super::challenge;
 use crate::baselines::ladder::{Ladder, LadderError};
-use crate::data::assets::Assets;
+use crate::data::assets::{Assets, POSITIONS, Sequences};
 use crate::data::items::Item;
 use crate::data::table;
 use crate::generator::GeneratedRows;
 use crate::kinds::{ExtraFiles, RenderError, TaskKind};
 use crate::media::{Blemish, MediumError, Reading};
 use crate::spec::blueprint::Blueprint;
-use crate::spec::challenge::ChallengeLayout;
+use crate::spec::challenge::{ChallengeLayout, ChallengeRule};
 use polars::prelude::Column;
 use std::collections::BTreeMap;
 use tasks::cells;
@@ -56,7 +56,12 @@ impl TaskKind for ChallengeLayout {
     }
 
     fn target_columns(&self, _blueprint: &Blueprint) -> Vec<String> {
-        vec![self.target.clone()]
+        match &self.rule {
+            ChallengeRule::Positions(rule) => {
+                rule.targets.iter().map(|target| target.column.clone()).collect()
+            }
+            _ => vec![self.target.clone()],
+        }
     }
 
     fn scripts(&self, _blueprint: &Blueprint) -> TaskScripts {
@@ -82,7 +87,18 @@ impl TaskKind for ChallengeLayout {
         self.rule.challenge().made_of().to_owned()
     }
 
-    fn extra_files(&self, _blueprint: &Blueprint, _assets: &Assets) -> Vec<ExtraFiles> {
-        Vec::new()
+    fn extra_files(&self, blueprint: &Blueprint, assets: &Assets) -> Vec<ExtraFiles> {
+        let note = |sequences: &Sequences| {
+            let Sequences { column, place, .. } = sequences;
+            let columns = self.target_columns(blueprint);
+            let columns: Vec<String> = columns.iter().map(|name| format!("`{name}`")).collect();
+            let columns = columns.join(", ");
+            let note = format!(
+                "what is known of the training rows: `{column}`, `{place}` and {columns}, a line for \
+                 each position"
+            );
+            ExtraFiles::Other { path: POSITIONS.to_owned(), note }
+        };
+        assets.sequences.iter().map(note).collect()
     }
 }

@@ -12,6 +12,7 @@ mod kind;
 mod names;
 mod normalisation;
 mod numerals;
+mod positions;
 #[cfg(test)]
 mod python;
 mod reading;

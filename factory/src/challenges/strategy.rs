@@ -8,6 +8,7 @@ use crate::spec::config::Preset;
 use crate::spec::extraction::Extraction;
 use crate::spec::layout::Layout;
 use crate::spec::mutation::Mutation;
+use crate::spec::positions::{self, Positions};
 use crate::spec::recommendation::Recommendation;
 use crate::spec::retrieval::Retrieval;
 use crate::spec::scenario::ChallengeScenario;
@@ -21,6 +22,9 @@ pub fn strategise(story: &ChallengeScenario, outline: Blueprint, draws: &mut Dra
         Formulation::Recommendation => {
             ChallengeRule::Recommendation(Recommendation::plan(&story.columns, draws))
         }
+        Formulation::Positions => {
+            ChallengeRule::Positions(Positions::plan(story, outline.split, draws))
+        }
         _ => ChallengeRule::Normalisation(Normalisation::plan(draws)),
     };
     let challenge = rule.challenge();
@@ -29,16 +33,24 @@ pub fn strategise(story: &ChallengeScenario, outline: Blueprint, draws: &mut Dra
         strength: digits(draws.between(blemish.low, blemish.high)),
     };
     let mutations = challenge.blemishes().iter().map(blemish).collect();
-    let train = draws.whole(160, 200);
+    let usual = match &rule {
+        ChallengeRule::Positions(_) => Positions::rows(draws),
+        _ => RowCounts { train: draws.whole(160, 200), test: draws.whole(320, 400) },
+    };
     let test = match outline.preset {
-        Preset::Large => draws.whole(320, 400),
-        Preset::Paper => train / 4,
+        Preset::Large => usual.test,
+        Preset::Paper => usual.train / 4,
+    };
+    let (metric, id_column) = match &rule {
+        // The rows of a submission are positions and no rows of the tables.
+        ChallengeRule::Positions(rule) => (*draws.pick(rule.metrics()), positions::ID),
+        _ => (challenge.metric(), &*story.id),
     };
     Blueprint {
-        metric: challenge.metric(),
+        metric,
         prediction: challenge.prediction(&story.target),
-        id_column: story.id.clone(),
-        rows: RowCounts { train, test },
+        id_column: id_column.to_owned(),
+        rows: RowCounts { train: usual.train, test },
         layout: Layout::Challenge(ChallengeLayout {
             columns: story.columns.iter().map(|column| column.name.clone()).collect(),
             target: story.target.clone(),

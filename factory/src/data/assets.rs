@@ -10,6 +10,7 @@ use crate::data::mutation;
 use crate::data::table;
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
+use crate::spec::positions;
 use crate::spec::rule::Frame;
 use ndarray::Array2;
 use polars::prelude::DataFrame;
@@ -52,8 +53,54 @@ pub struct Assets {
     pub test_scores: Vec<Vec<f64>>,
     /// What an oracle would say of the test rows, where the truth is structured.
     pub ideal: Option<Values>,
+    /// The rows of the tables, where these are sequences; ids, truth and what oracles say are then
+    /// those of their positions, and items are those of the sequences.
+    pub sequences: Option<Sequences>,
     /// Test rows in order of the whole table, which lags need.
     pub order: Order,
+}
+
+/// The file of the answers to the positions of training sequences.
+pub const POSITIONS: &str = "train_positions.csv";
+
+/// The sequences whose positions have answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sequences {
+    /// The column that names them.
+    pub column: String,
+    /// The column that says where in its sequence a training position is.
+    pub place: String,
+    /// Those of the training table, in its order.
+    pub train: Vec<Sequence>,
+    /// Those of the test table.
+    pub test: Vec<Sequence>,
+}
+
+/// A sequence whose positions have answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sequence {
+    /// Its id.
+    pub id: String,
+    /// How many positions it has, at least 1.
+    pub positions: usize,
+}
+
+impl Sequence {
+    /// The places of its positions.
+    pub fn places(&self) -> impl Iterator<Item = usize> {
+        positions::FIRST..positions::FIRST + self.positions
+    }
+}
+
+/// The means of numbers, of which each sequence has one per position.
+pub fn means(sequences: &[Sequence], numbers: &[f64]) -> Vec<f64> {
+    let mut rest = numbers;
+    let mean = |one: &Sequence| {
+        let (own, others) = rest.split_at(one.positions.min(rest.len()));
+        rest = others;
+        own.iter().sum::<f64>() / own.len().max(1) as f64
+    };
+    sequences.iter().map(mean).collect()
 }
 
 /// Where training and test rows come from in the full table, whose rows are in natural order
@@ -169,6 +216,7 @@ pub fn scored(
             .map(|score| order.test.iter().map(|row| score[*row]).collect())
             .collect(),
         ideal: None,
+        sequences: None,
         order,
     }
 }
@@ -202,11 +250,69 @@ pub fn structured(
         transforms: None,
         test_scores: Vec::new(),
         ideal: Some(ideal.take(&order.test)),
+        sequences: None,
+        order,
+    }
+}
+
+/// The assets of sequences, an item each, whose positions have answers: `lengths` says how many, the
+/// training sequences first. `names` are those of the column of sequences and of the column of places;
+/// truth and ideal have an entry for each position of each sequence.
+pub fn of_sequences(
+    blueprint: &Blueprint,
+    mut items: Vec<Item>,
+    lengths: &[usize],
+    names: [String; 2],
+    truth: &Truth,
+    ideal: &Values,
+    stream: Stream,
+) -> Assets {
+    let ids = ids(lengths.len(), &mut Draws::new(stream.child("ids")));
+    let sequence = |(id, positions): (String, &usize)| Sequence { id, positions: *positions };
+    let mut train: Vec<Sequence> = ids.into_iter().zip(lengths).map(sequence).collect();
+    let test = train.split_off(blueprint.rows.train);
+    let test_items = items.split_off(blueprint.rows.train);
+    let ids = |side: &[Sequence]| -> Vec<String> {
+        let of = |one: &Sequence| -> Vec<String> {
+            one.places().map(|at| format!("{}_{at}", one.id)).collect()
+        };
+        side.iter().flat_map(of).collect()
+    };
+    let (train_ids, test_ids) = (ids(&train), ids(&test));
+    let known = train_ids.len();
+    let order =
+        Order { train: (0..known).collect(), test: (known..known + test_ids.len()).collect() };
+    let [column, place] = names;
+    Assets {
+        train_ids,
+        train: DataFrame::empty(),
+        train_truth: truth.take(&order.train),
+        test_ids,
+        test: DataFrame::empty(),
+        test_truth: truth.take(&order.test),
+        train_queries: Vec::new(),
+        test_queries: Vec::new(),
+        train_items: items,
+        test_items,
+        links: Vec::new(),
+        records: None,
+        transforms: None,
+        test_scores: Vec::new(),
+        ideal: Some(ideal.take(&order.test)),
+        sequences: Some(Sequences { column, place, train, test }),
         order,
     }
 }
 
 impl Assets {
+    /// Number of rows of the training and of the test table.
+    pub fn rows(&self) -> [usize; 2] {
+        match &self.sequences {
+            Some(sequences) => [sequences.train.len(), sequences.test.len()],
+            None => [self.train_ids.len(), self.test_ids.len()],
+        }
+    }
+
     /// The items of all rows, those for training first; empty where rows have none.
     pub fn items(&self) -> impl Iterator<Item = &Item> {
         self.train_items.iter().chain(&self.test_items)

@@ -62,6 +62,9 @@ pub fn written<E: From<MediumError>>(
         stream: stream.child("look"),
         vocabulary: &layout.vocabulary,
         subject: layout.subject,
+        genre: layout.genre,
+        source: layout.source,
+        samples: layout.samples,
         blemishes: &blemishes,
     };
     let reader = layout.medium.reader();

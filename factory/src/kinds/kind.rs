@@ -186,7 +186,10 @@ fn noun(layout: &ItemLayout) -> &'static str {
         ) => "pictures",
         (MediumKind::Clip, _) => "clips",
         (MediumKind::Recording | MediumKind::Sound, _) => "recordings",
-        (MediumKind::Report | MediumKind::Text, Format::Text) => "documents",
+        (MediumKind::Soundscape, _) => "soundscapes",
+        (MediumKind::Report | MediumKind::Text, Format::Text) | (MediumKind::Dossier, _) => {
+            "documents"
+        }
         (MediumKind::Report | MediumKind::Text, _) => "texts",
         (MediumKind::Pair, _) => "pairs of texts",
         (MediumKind::Network, _) => "graphs",

@@ -103,6 +103,12 @@ pub struct Look<'a> {
     pub vocabulary: &'a [String],
     /// What scenes show; drawn from `stream` where the story does not say.
     pub subject: Option<image::Subject>,
+    /// What dossiers are; drawn from `stream` where the story does not say.
+    pub genre: Option<text::Genre>,
+    /// What is heard in soundscapes; drawn from `stream` where the story does not say.
+    pub source: Option<audio::Source>,
+    /// How many samples every soundscape has; drawn from `stream` where that is not set.
+    pub samples: Option<usize>,
     /// Blemishes in force, by name, with their strengths.
     pub blemishes: &'a BTreeMap<String, f64>,
 }
@@ -166,8 +172,12 @@ pub enum MediumKind {
     Scenery,
     /// Short mono recordings of a tone.
     Recording,
+    /// Long mono recordings of something that calls again and again.
+    Soundscape,
     /// Short reports in words.
     Report,
+    /// Long papers of a trade.
+    Dossier,
     /// Two texts that may mean the same.
     Pair,
     /// Small graphs, one per row.
@@ -182,13 +192,15 @@ pub enum MediumKind {
 
 impl MediumKind {
     /// All media, in declaration order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Surface,
         Self::Objects,
         Self::Clip,
         Self::Scenery,
         Self::Recording,
+        Self::Soundscape,
         Self::Report,
+        Self::Dossier,
         Self::Pair,
         Self::Network,
         Self::Picture,
@@ -204,7 +216,9 @@ impl MediumKind {
             Self::Clip => &image::Clip,
             Self::Scenery => &image::Scenery,
             Self::Recording => &audio::Recording,
+            Self::Soundscape => &audio::Soundscape,
             Self::Report => &text::Report,
+            Self::Dossier => &text::Dossier,
             Self::Pair => &text::Pair,
             Self::Network => &graph::Network,
             Self::Picture => &image::GivenPicture,
@@ -221,7 +235,9 @@ impl MediumKind {
             Self::Clip => Some(&image::Clip),
             Self::Scenery => Some(&image::Scenery),
             Self::Recording => Some(&audio::Recording),
+            Self::Soundscape => Some(&audio::Soundscape),
             Self::Report => Some(&text::Report),
+            Self::Dossier => Some(&text::Dossier),
             Self::Pair => Some(&text::Pair),
             Self::Network => Some(&graph::Network),
             Self::Picture | Self::Sound | Self::Text => None,
@@ -239,6 +255,9 @@ impl MediumKind {
             Format::Png => Storage::Files { folder: "images", extension: "png" },
             Format::Jpeg => Storage::Files { folder: "images", extension: "jpg" },
             Format::Tiff => Storage::Files { folder: "clips", extension: "tif" },
+            Format::Wav if self == Self::Soundscape => {
+                Storage::Files { folder: "soundscapes", extension: "wav" }
+            }
             Format::Wav => Storage::Files { folder: "audio", extension: "wav" },
             Format::Csv => Storage::Files { folder: "graphs", extension: "csv" },
             Format::Text => Storage::Files { folder: "docs", extension: "txt" },
@@ -252,8 +271,8 @@ impl MediumKind {
             Self::Surface | Self::Objects | Self::Clip | Self::Scenery | Self::Picture => {
                 Modality::Image
             }
-            Self::Recording | Self::Sound => Modality::Audio,
-            Self::Report | Self::Pair | Self::Text => Modality::Text,
+            Self::Recording | Self::Soundscape | Self::Sound => Modality::Audio,
+            Self::Report | Self::Dossier | Self::Pair | Self::Text => Modality::Text,
             Self::Network => Modality::Graph,
         }
     }

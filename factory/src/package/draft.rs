@@ -1,7 +1,7 @@
 //! Everything about a task that is not yet on disk: the bytes of its files, and its facts.
 
 use super::source::{BLUEPRINT, EVALUATOR, GENERATOR, PROSE, ROWS};
-use crate::data::assets::Assets;
+use crate::data::assets::{Assets, POSITIONS, Sequence, Sequences};
 use crate::data::items::Item;
 use crate::data::labels::Truth;
 use crate::data::score::Forecast;
@@ -65,6 +65,10 @@ impl Draft {
         add("prepared/public/train.csv", table::to_csv(&train));
         add("prepared/public/test.csv", table::to_csv(&test));
         add("prepared/public/sample_submission.csv", sample);
+        if let Some(sequences) = &assets.sequences {
+            let answers = answers_along(blueprint, assets, sequences);
+            add(&format!("prepared/public/{POSITIONS}"), table::to_csv(&answers));
+        }
         add("prepared/private/answer.csv", table::to_csv(&table::from_columns(answer)));
         add("prepared/private/threshold.json", json(thresholds)?);
         add(BLUEPRINT, json(blueprint)?);
@@ -91,6 +95,16 @@ fn keys(blueprint: &Blueprint, ids: &[String], queries: &[String]) -> Vec<Column
 
 /// The training and the test table, as they are written.
 pub(crate) fn public_tables(blueprint: &Blueprint, assets: &Assets) -> [DataFrame; 2] {
+    if let Some(sequences) = &assets.sequences {
+        let table = |side: &[Sequence], items: &[Item]| {
+            let ids: Vec<String> = side.iter().map(|one| one.id.clone()).collect();
+            let mut columns = vec![table::texts(&sequences.column, &ids)];
+            columns.extend(blueprint.kind().item_cells(blueprint, &ids, items));
+            table::from_columns(columns)
+        };
+        let test = table(&sequences.test, &assets.test_items);
+        return [table(&sequences.train, &assets.train_items), test];
+    }
     let features = |ids: &[String], queries: &[String], features: &DataFrame, items: &[Item]| {
         let mut columns = keys(blueprint, ids, queries);
         columns.extend(blueprint.kind().item_cells(blueprint, ids, items));
@@ -104,6 +118,18 @@ pub(crate) fn public_tables(blueprint: &Blueprint, assets: &Assets) -> [DataFram
     [train, test].map(table::from_columns)
 }
 
+/// The answers to the positions of the training sequences.
+fn answers_along(blueprint: &Blueprint, assets: &Assets, sequences: &Sequences) -> DataFrame {
+    let each = || sequences.train.iter().flat_map(|one| one.places().map(move |at| (one, at)));
+    let places: Vec<f64> = each().map(|(_, at)| at as f64).collect();
+    let mut columns = vec![
+        table::texts(&sequences.column, each().map(|(one, _)| &one.id)),
+        table::numbers(&sequences.place, &places, 0),
+    ];
+    columns.extend(targets(blueprint, &assets.train_truth));
+    table::from_columns(columns)
+}
+
 /// The truth as it is written in training and answer files.
 fn targets(blueprint: &Blueprint, truth: &Truth) -> Vec<Column> {
     if let Prediction::Flags { column, .. } = &blueprint.prediction {
@@ -114,8 +140,8 @@ fn targets(blueprint: &Blueprint, truth: &Truth) -> Vec<Column> {
         let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
         return written(&blueprint.prediction, &columns, values);
     }
-    let targets = blueprint.targets.iter().zip(truth.parts());
-    targets.map(|(target, part)| part.column(&target.column)).collect()
+    let columns = blueprint.kind().target_columns(blueprint);
+    columns.iter().zip(truth.parts()).map(|(column, part)| part.column(column)).collect()
 }
 
 /// A forecast as a submission file.

@@ -1,6 +1,6 @@
 //! The facts of a task and of the place that asks for it, for the banks of patterns.
 
-use super::english::{plural, quoted};
+use super::english::{listed, plural, quoted};
 use super::fixed::target_names;
 use super::phrases::Phrases;
 use crate::numeric::draws::Draws;
@@ -59,6 +59,24 @@ pub(super) fn phrases(
         Story::Series(story) => series(&mut phrases, story),
         Story::Challenge(story) => {
             phrases.set("means", story.means.as_str());
+            if let (Some(rule), Some(told)) = (blueprint.along(), &story.positions) {
+                let means = |column: &String| rule.meaning(column, &story.means, told).to_owned();
+                let columns = blueprint.kind().target_columns(blueprint);
+                let explained = match &columns[..] {
+                    [only] => means(only),
+                    several => {
+                        let one = |name: &String| format!("{} (`{name}`)", means(name));
+                        listed(&several.iter().map(one).collect::<Vec<_>>())
+                    }
+                };
+                phrases.set("means", explained);
+                phrases.set("position", told.position.as_str());
+                phrases.set("positions", plural(&told.position));
+                phrases.set("sequence", format!("`{}`", rule.sequence));
+                phrases.set("place_column", format!("`{}`", rule.place));
+                let lines = phrases.text("positions_of_csv");
+                phrases.set("rows_of_csv", lines);
+            }
             let names: Vec<String> = story.columns.iter().map(|one| one.name.clone()).collect();
             phrases.set("columns", quoted(&names));
             phrases.set("last_column", quoted(&names[names.len() - 1..]));

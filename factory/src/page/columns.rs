@@ -9,7 +9,8 @@ use crate::spec::blueprint::Blueprint;
 use crate::spec::classes::ClassQuestion;
 use crate::spec::layout::Layout;
 use crate::spec::mutation::{Mutation, SENTINEL};
-use crate::spec::scenario::{ChallengeColumn, Scenario, Story};
+use crate::spec::positions::{PositionAnswer, PositionTarget, Positions};
+use crate::spec::scenario::{ChallengeColumn, PositionStory, Scenario, Story};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use tasks::prediction::Prediction;
@@ -73,6 +74,8 @@ pub(super) enum ColumnContent {
     Cycle(usize),
     /// The truth, and what the page adds to its name.
     Target(String),
+    /// The truth of the positions of sequences: what it is.
+    Along(String),
 }
 
 /// How the table of columns words what it says of most of them. One wording for a whole table.
@@ -135,7 +138,8 @@ impl ColumnFacts {
 
     /// Whether it belongs to the features, of which a page tells one by one.
     pub(super) fn is_feature(&self) -> bool {
-        !matches!(self.content, ColumnContent::Id | ColumnContent::Target(_))
+        let content = &self.content;
+        !matches!(content, ColumnContent::Id | ColumnContent::Target(_) | ColumnContent::Along(_))
     }
 
     /// Its kind and its values as the table of columns has them.
@@ -170,6 +174,7 @@ impl ColumnFacts {
             ColumnContent::Step(bounds) => ("step", range(bounds)),
             ColumnContent::Cycle(steps) => ("position in a cycle", format!("of {steps} steps")),
             ColumnContent::Target(note) => ("target", format!("{}{note}", words.training_only)),
+            ColumnContent::Along(note) => ("target", format!("one per position: {note}")),
         };
         (kind.to_owned(), values)
     }
@@ -181,7 +186,8 @@ pub(super) fn columns(
     scenario: &Scenario,
     assets: &Assets,
 ) -> Vec<ColumnFacts> {
-    let mut columns = vec![ColumnFacts::new(&blueprint.id_column, ColumnContent::Id)];
+    let id = blueprint.along().map_or(&blueprint.id_column, |rule| &rule.sequence);
+    let mut columns = vec![ColumnFacts::new(id, ColumnContent::Id)];
     if let Some(queries) = blueprint.queries() {
         columns.push(ColumnFacts::new(&queries.column, ColumnContent::Query(queries.rows)));
     }
@@ -212,6 +218,13 @@ fn items(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> Vec<Col
                 let (low, high) = bounds(&numbers, false).unwrap_or_default();
                 let values = format!("{low} to {high}");
                 ColumnContent::Shown { kind: "number", values, shows }
+            } else if let (0, Some(rule)) = (place, blueprint.along()) {
+                let lengths = || values().filter_map(|cell| Some(rule.parse(cell)?.len()));
+                let (least, most) = (lengths().min(), lengths().max());
+                let (least, most) = (least.unwrap_or(0), most.unwrap_or(0));
+                let symbols = rule.symbols.join(" / ");
+                let values = format!("{least} to {most} symbols out of {symbols}");
+                ColumnContent::Shown { kind: "sequence", values, shows }
             } else if blueprint.formulation == Formulation::Recommendation && told.words.is_empty()
             {
                 let lengths = || values().map(|cell| cell.split(' ').count());
@@ -313,6 +326,9 @@ fn targets(blueprint: &Blueprint, scenario: &Scenario) -> Vec<ColumnFacts> {
         return vec![target(&layout.target, note)];
     }
     if let (Some(layout), Story::Challenge(story)) = (blueprint.challenge(), &scenario.story) {
+        if let (Some(rule), Some(told)) = (blueprint.along(), &story.positions) {
+            return rule.targets.iter().map(|one| along(rule, one, &story.means, told)).collect();
+        }
         return vec![target(&layout.target, format!(": {}", story.means))];
     }
     if let Prediction::Flags { column, .. } = &blueprint.prediction {
@@ -330,6 +346,23 @@ fn targets(blueprint: &Blueprint, scenario: &Scenario) -> Vec<ColumnFacts> {
         target(&one.column, note)
     });
     columns.collect()
+}
+
+/// An answer to the positions of sequences, which stands in a file of its own.
+fn along(
+    rule: &Positions,
+    target: &PositionTarget,
+    main: &str,
+    told: &PositionStory,
+) -> ColumnFacts {
+    let means = rule.meaning(&target.column, main, told);
+    let order = match &target.answer {
+        PositionAnswer::Class { classes, .. } => {
+            format!("; from low to high: {}", super::english::quoted(classes))
+        }
+        PositionAnswer::Number { .. } => String::new(),
+    };
+    ColumnFacts::new(&target.column, ColumnContent::Along(format!("{means}{order}")))
 }
 
 /// Units at the end of a column's name that mean one thing in every story.

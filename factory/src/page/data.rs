@@ -9,6 +9,7 @@ use crate::data::assets::Assets;
 use crate::data::table::{self, Cells};
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
+use crate::spec::challenge::{ChallengeLayout, ChallengeRule};
 use crate::spec::layout::Layout;
 use crate::spec::mutation::Mutation;
 use crate::spec::scenario::{Scenario, Story};
@@ -33,6 +34,13 @@ pub(super) fn opening(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
                 _ => "clean_levels",
             };
             ["rows_opening", "picture_size", form].map(|symbol| phrases.sentences(symbol)).join(" ")
+        }
+        Layout::Challenge(ChallengeLayout { rule: ChallengeRule::Positions(rule), .. }) => {
+            // A position is read off the symbols, so what parts them is said.
+            let between = if rule.is_spaced() { "between_symbols" } else { "no_blanks" };
+            ["sequences_opening", "sequences_ids", between]
+                .map(|symbol| phrases.sentences(symbol))
+                .join(" ")
         }
         Layout::Challenge(_) => {
             let form = match &blueprint.prediction {

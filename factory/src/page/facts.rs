@@ -56,7 +56,11 @@ fn question(blueprint: &Blueprint, scenario: &Scenario) -> String {
             return format!("for every {}, {target}: {}", story.row, story.means);
         }
         Story::Challenge(story) => {
-            return format!("for every {}, {target}: {}", story.row, story.means);
+            let row = match &story.positions {
+                Some(told) => format!("{} of every {}", told.position, story.row),
+                None => story.row.clone(),
+            };
+            return format!("for every {row}, {target}: {}", story.means);
         }
         Story::Table(story) => story,
     };

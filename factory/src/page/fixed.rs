@@ -34,6 +34,7 @@ pub(super) fn glance(blueprint: &Blueprint, assets: &Assets) -> String {
         Formulation::Extraction => "span extraction",
         Formulation::Retrieval => "re-identification",
         Formulation::Recommendation => "recommendation",
+        Formulation::Positions => "an answer per position of a sequence",
     };
     let form = match &blueprint.prediction {
         Prediction::Number { .. } => "number",
@@ -114,7 +115,11 @@ pub(super) fn evaluation(blueprint: &Blueprint, phrases: &mut Phrases) -> String
     phrases.set("better", better(blueprint.metric));
     let definition = definition(blueprint.metric, &blueprint.prediction);
     let definition = definition.expect("a test finds every metric");
-    format!("## Evaluation\n{}\n\n{definition}\n\n", phrases.sentences("evaluation"))
+    let symbol = match blueprint.along() {
+        Some(_) => "evaluation_positions",
+        None => "evaluation",
+    };
+    format!("## Evaluation\n{}\n\n{definition}\n\n", phrases.sentences(symbol))
 }
 
 /// What a submission holds, with an example.
@@ -190,11 +195,14 @@ fn content(prediction: &Prediction, phrases: &mut Phrases) -> String {
 
 /// The files of the public folder.
 pub(super) fn files(blueprint: &Blueprint, assets: &Assets, phrases: &mut Phrases) -> String {
+    let tables = match &assets.sequences {
+        Some(_) => ["file_sequences", "file_more_sequences"],
+        None => ["file_train", "file_test"],
+    };
+    let [train, test] = tables.map(|symbol| phrases.text(symbol));
+    let sample = phrases.text("file_sample");
     let mut text = format!(
-        "## Files\n- `train.csv`: {}\n- `test.csv`: {}\n- `sample_submission.csv`: {}\n",
-        phrases.text("file_train"),
-        phrases.text("file_test"),
-        phrases.text("file_sample"),
+        "## Files\n- `train.csv`: {train}\n- `test.csv`: {test}\n- `sample_submission.csv`: {sample}\n"
     );
     for extra in blueprint.kind().extra_files(blueprint, assets) {
         let (path, note) = match extra {

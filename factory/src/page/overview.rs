@@ -118,6 +118,7 @@ fn ask(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
         Formulation::Extraction => ("ask_extraction", Some("warn_extraction")),
         Formulation::Retrieval => ("ask_retrieval", Some("warn_retrieval")),
         Formulation::Recommendation => ("ask_recommendation", Some("warn_recommendation")),
+        Formulation::Positions => ("ask_positions", Some("warn_positions")),
     };
     let ask = phrases.sentences(ask);
     match warning {

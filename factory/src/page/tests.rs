@@ -132,7 +132,7 @@ fn what_solvers_must_know_is_on_pages_of_any_style() {
         ("image/reconstruction", [" intensities |", "`clean/", " intensities"]),
         ("image/segmentation", ["| target |", "`masks/`", " pixels"]),
         ("image/regression", ["`images/`", " x ", " pixels"]),
-        ("audio/binary", ["`audio/`", "8000 samples per second", " seconds long"]),
+        ("audio/binary", ["16-bit PCM, mono, ", "000 samples per second", " seconds long"]),
         ("graph/regression", ["`graphs/`", "(`source`, `target`, `weight`)", " lines"]),
         ("text/regression", ["UTF-8", " words", "| target |"]),
         ("image/detection", ["`class x y w h`", "class confidence x y w h", "`images/`"]),

@@ -28,7 +28,7 @@ fn medium(medium: MediumKind) -> Option<MediumKind> {
             Some(MediumKind::Picture)
         }
         MediumKind::Recording => Some(MediumKind::Sound),
-        MediumKind::Report => Some(MediumKind::Text),
+        MediumKind::Report | MediumKind::Dossier => Some(MediumKind::Text),
         _ => None,
     }
 }
@@ -76,8 +76,8 @@ pub fn blueprint(brief: &Brief<'_>, story: &Story) -> Result<Blueprint, RoleRefu
 
     let mut draws = Draws::new(brief.origin.stream("strategy"));
     let scoring = scoring::choose(brief, table, &Structure::default(), None, &mut draws);
-    let items = item.as_ref().map(|item| item.layout.medium.modality());
-    let rows = strategist::sizes(brief, items, None, &mut draws);
+    let items = item.as_ref().map(|item| item.layout.medium);
+    let rows = strategist::sizes(brief, items, None, None, &mut draws);
     let target = |(column, classes)| strategist::unlinked(column, classes, None);
     let mut blueprint = Blueprint {
         metric: scoring.metric,
@@ -110,8 +110,17 @@ fn item_layout(item: &ItemSpec, draws: &mut Draws) -> Option<GeneratedItemLayout
         _ => (ItemForm::Text, Format::Cells),
     };
     let (column, vocabulary) = (item.column.clone(), item.vocabulary.clone());
-    let layout =
-        ItemLayout { medium, format, column, statistics: Vec::new(), vocabulary, subject: None };
+    let layout = ItemLayout {
+        medium,
+        format,
+        column,
+        statistics: Vec::new(),
+        vocabulary,
+        subject: None,
+        genre: None,
+        source: None,
+        samples: None,
+    };
     Some(GeneratedItemLayout { layout, form })
 }
 

@@ -10,8 +10,9 @@ use super::structure::{self, ClassPlan, Structure};
 use super::{Brief, RoleRefusal, families, mutations, scoring, series, spread};
 use crate::challenges;
 use crate::data::assets;
+use crate::media::audio::Source;
 use crate::media::graph::nodes::Knit;
-use crate::media::{Format, Statistic};
+use crate::media::{Format, MediumKind, Statistic};
 use crate::numeric::draws::{Draws, floor};
 use crate::scenes;
 use crate::spec::blueprint::{BLUEPRINT_VERSION, Blueprint, Derivation, Link, Target, WordSpec};
@@ -34,6 +35,10 @@ use tasks::task::{Formulation, Modality, RowCounts, Split};
 
 /// Clean rows on which a rule is balanced.
 pub(super) const POPULATION: usize = 3000;
+/// Samples of all soundscapes of a task together, of 2 bytes each.
+const MOST_SAMPLES: usize = 32_000_000;
+/// The share of its soundscapes that are trained on, where there is no room for more.
+const TRAINED: (usize, usize) = (9, 20);
 /// Drafts of a rule before the strategist gives up.
 const DRAFTS: usize = 40;
 /// Number columns that rules may use; those behind them distract.
@@ -102,8 +107,9 @@ fn rows<E: From<RoleRefusal>>(
         own: numbers.iter().skip(1).step_by(2).take(2).map(|c| c.name.clone()).collect(),
     });
     let network = story.network.as_ref().map(|_| network(&numbers, draws));
-    let items = item.as_ref().map(|item| item.medium.modality());
-    let usual = sizes(brief, items, queries.as_ref(), draws);
+    let items = item.as_ref().map(|item| item.medium);
+    let samples = item.as_ref().and_then(|item| item.samples);
+    let usual = sizes(brief, items, samples, queries.as_ref(), draws);
     let rows = match brief.preset {
         Preset::Large => plan.rows(usual, queries.as_ref()),
         Preset::Paper => usual,
@@ -264,6 +270,11 @@ fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
         shape: Shape::Uniform,
         decimals: statistic.decimals,
     };
+    // Soundscapes of a task have one source and one length.
+    let source = (item.medium == MediumKind::Soundscape).then(|| {
+        let any = *draws.pick(&Source::ALL);
+        item.source.unwrap_or(any)
+    });
     ItemLayout {
         medium: item.medium,
         format: *other.unwrap_or(&formats[0]),
@@ -271,6 +282,9 @@ fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
         statistics: item.medium.statistics().iter().map(statistic).collect(),
         vocabulary: item.vocabulary.clone(),
         subject: item.subject,
+        genre: item.genre,
+        samples: source.map(|source| source.samples(draws)),
+        source,
     }
 }
 
@@ -293,10 +307,11 @@ fn network(numbers: &[NumberColumn], draws: &mut Draws) -> NetworkLayout {
 }
 
 /// How many rows to train and to test on. Items cost more than table rows, so fewer of them
-/// are tested on.
+/// are tested on. Of soundscapes with so many samples, there are as many rows as a task has room for.
 pub(super) fn sizes(
     brief: &Brief<'_>,
-    items: Option<Modality>,
+    items: Option<MediumKind>,
+    samples: Option<usize>,
     queries: Option<&QueryLayout>,
     draws: &mut Draws,
 ) -> RowCounts {
@@ -305,12 +320,18 @@ pub(super) fn sizes(
     let train = draws.whole(if indirect { 180 } else { 140 }, 200);
     let large = match items {
         None => draws.whole(700, 800),
-        // Texts and graphs are cheap beside pictures and sounds.
-        Some(Modality::Text | Modality::Graph) => draws.whole(500, 600),
-        Some(_) => draws.whole(320, 400),
+        Some(medium) => match medium.modality() {
+            // Texts and graphs are cheap beside pictures and sounds, unless they are long.
+            Modality::Text | Modality::Graph if medium != MediumKind::Dossier => {
+                draws.whole(500, 600)
+            }
+            _ => draws.whole(320, 400),
+        },
     };
+    let most = samples.map_or(usize::MAX, |samples| MOST_SAMPLES / samples);
+    let train = train.min(most.saturating_mul(TRAINED.0) / TRAINED.1);
     let test = match brief.preset {
-        Preset::Large => large,
+        Preset::Large => large.min(most - train),
         Preset::Paper => train / 4,
     };
     let unit = queries.map_or(1, |queries| queries.rows);
@@ -552,6 +573,7 @@ fn derivation(brief: &Brief<'_>) -> Derivation {
         Formulation::Extraction => "the piece of a text that says what is asked for",
         Formulation::Retrieval => "which known individual a row is of",
         Formulation::Recommendation => "what someone chooses next",
+        Formulation::Positions => "an answer to each position of a sequence",
     };
     Derivation::Reformulated {
         from: Dna::of(brief.seed).asks,

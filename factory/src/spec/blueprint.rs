@@ -5,13 +5,14 @@
 use crate::baselines::thresholds::Medals;
 use crate::media::Storage;
 use crate::spec::blueprint_file::BlueprintFile;
-use crate::spec::challenge::ChallengeLayout;
+use crate::spec::challenge::{ChallengeLayout, ChallengeRule};
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
 use crate::spec::generated::{GeneratedLayout, GeneratorRecord};
 use crate::spec::layout::{ItemLayout, Layout, NetworkLayout, QueryLayout, SeriesSpec};
 use crate::spec::mix::name;
 use crate::spec::mutation::Mutation;
+use crate::spec::positions::Positions;
 use crate::spec::rule::{Family, Rule};
 use crate::spec::scenario::{Follows, NumberColumn, Scenario, Story, StoryError, WordColumn};
 use crate::spec::structure::RowStructure;
@@ -326,6 +327,14 @@ impl Blueprint {
         }
     }
 
+    /// What answers along sequences depend on, where rows are some.
+    pub fn along(&self) -> Option<&Positions> {
+        match self.challenge().map(|layout| &layout.rule) {
+            Some(ChallengeRule::Positions(rule)) => Some(rule),
+            _ => None,
+        }
+    }
+
     /// The generator that draws the rows.
     pub fn generator(&self) -> Option<&GeneratorRecord> {
         self.generated().and_then(|generated| generated.generator.as_ref())
@@ -390,12 +399,19 @@ impl Blueprint {
         }
     }
 
-    /// What a row's items are made of, with what pictures show (`scenery of coin`), or else what rows
-    /// are: `table`, `table with records`, `queries`, `series`, `nodes`, or a kind of scene or challenge.
+    /// What a row's items are made of, with what they show (`scenery of coin`), or else what rows are: `table`, `table with records`, `queries`, `series`, `nodes`, or a kind of scene or challenge.
     pub fn medium_name(&self) -> String {
         if let Some(item) = self.item() {
             let medium = name(&item.medium);
-            return item.subject.map_or(medium.clone(), |it| format!("{medium} of {}", name(&it)));
+            return match (item.subject, item.source, item.genre) {
+                (Some(subject), ..) => format!("{medium} of {}", name(&subject)),
+                (None, Some(source), _) => format!("{medium} of {}", name(&source)),
+                (None, None, Some(genre)) => {
+                    let (register, trade) = (name(&genre.register), name(&genre.trade));
+                    format!("{medium}: {register}, {trade}")
+                }
+                (None, None, None) => medium,
+            };
         }
         match &self.layout {
             Layout::Series(_) => "series".to_owned(),

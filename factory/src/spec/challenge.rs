@@ -2,6 +2,7 @@
 //! its hidden conventions.
 
 use crate::spec::extraction::Extraction;
+use crate::spec::positions::{self, Positions};
 use crate::spec::recommendation::Recommendation;
 use crate::spec::retrieval::{MEASURES, Retrieval};
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,8 @@ pub enum ChallengeRule {
     Retrieval(Retrieval),
     /// What people choose after what they chose before.
     Recommendation(Recommendation),
+    /// What answers along a sequence depend on.
+    Positions(Positions),
 }
 
 impl ChallengeRule {
@@ -52,7 +55,9 @@ impl ChallengeRule {
     pub fn modality(formulation: Formulation) -> Option<Modality> {
         match formulation {
             Formulation::Normalisation | Formulation::Extraction => Some(Modality::Text),
-            Formulation::Retrieval | Formulation::Recommendation => Some(Modality::Tabular),
+            Formulation::Retrieval | Formulation::Recommendation | Formulation::Positions => {
+                Some(Modality::Tabular)
+            }
             _ => None,
         }
     }
@@ -66,6 +71,7 @@ impl ChallengeRule {
             Formulation::Retrieval => MEASURES + 2,
             // Two words, a number, and what was chosen before.
             Formulation::Recommendation => 4,
+            Formulation::Positions => positions::COLUMNS,
             _ => 0,
         }
     }
@@ -77,6 +83,7 @@ impl ChallengeRule {
             Self::Extraction(_) => "extraction",
             Self::Retrieval(_) => "retrieval",
             Self::Recommendation(_) => "recommendation",
+            Self::Positions(_) => "positions",
         }
     }
 
@@ -87,6 +94,7 @@ impl ChallengeRule {
             Self::Extraction(rule) => rule.to_string(),
             Self::Retrieval(rule) => rule.to_string(),
             Self::Recommendation(rule) => rule.to_string(),
+            Self::Positions(rule) => rule.to_string(),
         }
     }
 
@@ -98,6 +106,7 @@ impl ChallengeRule {
             Self::Extraction(rule) => rule.unusual().join(", "),
             Self::Retrieval(rule) => rule.parts().join(", "),
             Self::Recommendation(rule) => rule.parts().join(", "),
+            Self::Positions(rule) => rule.parts().join(", "),
         };
         format!("{}({parts})", self.kind())
     }

@@ -48,9 +48,8 @@ pub fn native(seed: &Seed) -> Option<Formulation> {
         (SeedTask::Classification, "binary") => Some(Formulation::Binary),
         (SeedTask::Classification, "multiclass") => Some(Formulation::Multiclass),
         (SeedTask::Classification, "multilabel") => Some(Formulation::Multilabel),
-        (SeedTask::Regression, "multi_target" | "per_position_multi_target") => {
-            Some(Formulation::MultiTarget)
-        }
+        (SeedTask::Regression, "multi_target") => Some(Formulation::MultiTarget),
+        (SeedTask::Regression, "per_position_multi_target") => Some(Formulation::Positions),
         (SeedTask::Regression, _) => Some(Formulation::Regression),
         (SeedTask::Forecasting, "value_with_uncertainty") => Some(Formulation::Quantiles),
         (SeedTask::Forecasting, _) => Some(Formulation::Forecasting),

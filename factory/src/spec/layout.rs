@@ -1,7 +1,9 @@
 //! What a row of a task is, and what belongs to that kind of row alone.
 
+use crate::media::audio::Source;
 use crate::media::graph::nodes::Knit;
 use crate::media::image::Subject;
+use crate::media::text::Genre;
 use crate::media::{Format, MediumKind, Storage};
 use crate::spec::challenge::ChallengeLayout;
 use crate::spec::generated::GeneratedLayout;
@@ -83,6 +85,15 @@ pub struct ItemLayout {
     /// What scenes show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
+    /// What dossiers are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub genre: Option<Genre>,
+    /// What is heard in soundscapes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// How many samples every soundscape has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<usize>,
 }
 
 impl ItemLayout {

@@ -17,6 +17,7 @@ pub mod limits;
 pub mod mix;
 pub mod mutation;
 pub mod plan;
+pub mod positions;
 pub mod recommendation;
 pub mod retrieval;
 pub mod role_settings;

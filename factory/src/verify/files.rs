@@ -2,7 +2,7 @@
 
 use super::{Refusal, chunks};
 use crate::data::table::Cells;
-use crate::data::{network, table};
+use crate::data::{assets, network, table};
 use crate::package::{self, Staged};
 use crate::spec::structure::RecordSpec;
 use camino::Utf8Path;
@@ -13,16 +13,25 @@ use std::time::UNIX_EPOCH;
 use tasks::task::TaskDir;
 
 /// The files of the public half that belong to no single row.
-const COMMON: [&str; 5] =
-    ["description.md", "train.csv", "test.csv", "sample_submission.csv", network::EDGES];
+const COMMON: [&str; 6] = [
+    "description.md",
+    "train.csv",
+    "test.csv",
+    "sample_submission.csv",
+    network::EDGES,
+    assets::POSITIONS,
+];
 
 /// Every file of the public half is one of a few known ones, or named by a row.
 pub(super) fn none_is_astray(task: &Staged) -> Result<(), Refusal> {
     let named: BTreeSet<String> = names(task)?.into_iter().collect();
-    let ids = cells(task, "train.csv", &task.dir.manifest().id_column)?;
-    let trained: BTreeSet<String> = ids.into_iter().collect();
     let blueprint = &task.draft.facts.blueprint;
     let folders = blueprint.kind().training_folders();
+    let ids = match folders {
+        [] => Vec::new(),
+        _ => cells(task, "train.csv", &task.dir.manifest().id_column)?,
+    };
+    let trained: BTreeSet<String> = ids.into_iter().collect();
     let related: Vec<String> =
         blueprint.structure.records.iter().flat_map(RecordSpec::paths).collect();
     for path in public(&task.dir) {

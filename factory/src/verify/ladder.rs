@@ -13,6 +13,7 @@ use crate::roles::TaskFacts;
 use crate::spec::blueprint::Target;
 use crate::spec::config::Preset;
 use polars::prelude::{Column, DataFrame};
+use std::ops::Range;
 use tasks::metrics::Metric;
 use tasks::prediction::{Prediction, QUANTILES};
 use tasks::values::{self, Values};
@@ -78,7 +79,37 @@ pub(super) fn gaps_exceed_noise(facts: &TaskFacts) -> Result<(), Refusal> {
 fn paired(facts: &TaskFacts, below: &Forecast, above: &Forecast, purpose: &str) -> Vec<f64> {
     let prediction = &facts.blueprint.prediction;
     let truth = facts.assets.test_truth.values(prediction);
-    resampled(facts, &truth, &below.values(prediction), &above.values(prediction), purpose)
+    let (below, above) = (below.values(prediction), above.values(prediction));
+    resampled(facts, &units(facts, Side::Test), &truth, &below, &above, purpose)
+}
+
+/// A side of the split.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Train,
+    Test,
+}
+
+/// Which rows of a submission are drawn together: those that answer one query, and positions of one
+/// sequence.
+fn units(facts: &TaskFacts, side: Side) -> Vec<Range<usize>> {
+    let TaskFacts { blueprint, assets, .. } = facts;
+    let (sequences, rows) = match side {
+        Side::Train => (assets.sequences.as_ref().map(|all| &all.train), assets.train_truth.len()),
+        Side::Test => (assets.sequences.as_ref().map(|all| &all.test), assets.test_truth.len()),
+    };
+    let lengths: Vec<usize> = if let Some(sequences) = sequences {
+        sequences.iter().map(|one| one.positions).collect()
+    } else {
+        let unit = blueprint.queries().map_or(1, |queries| queries.rows);
+        vec![unit; rows / unit]
+    };
+    let from = |first: &mut usize, length: usize| {
+        let rows = *first..*first + length;
+        *first = rows.end;
+        Some(rows)
+    };
+    lengths.into_iter().scan(0, from).collect()
 }
 
 /// The scores of single rows, for metrics that are their mean.
@@ -104,6 +135,7 @@ fn by_row(metric: Metric, truth: &Values, forecast: &Values) -> Option<Vec<f64>>
 /// Bootstrap samples of gain(above) − gain(below) on some rows.
 fn resampled(
     facts: &TaskFacts,
+    units: &[Range<usize>],
     truth: &Values,
     below: &Values,
     above: &Values,
@@ -121,15 +153,11 @@ fn resampled(
             || (0..rows).map(|_| gap(draws.whole(0, rows - 1))).sum::<f64>() / rows as f64;
         return (0..SAMPLES).map(|_| mean()).collect();
     }
-    // Rows that answer one query are drawn together.
     let unit = blueprint.queries().map_or(1, |queries| queries.rows);
-    let units = truth.len() / unit;
     let mut gaps = Vec::with_capacity(SAMPLES);
     for _ in 0..SAMPLES {
-        let sample: Vec<usize> = (0..units)
-            .map(|_| draws.whole(0, units - 1) * unit)
-            .flat_map(|first| first..first + unit)
-            .collect();
+        let sample: Vec<usize> =
+            (0..units.len()).flat_map(|_| units[draws.whole(0, units.len() - 1)].clone()).collect();
         let mut truth = truth.take(&sample);
         if let Values::Grades { queries, .. } = &mut truth {
             // A query that is drawn twice stands for two.
@@ -186,7 +214,8 @@ fn generic_rung_learns(facts: &TaskFacts) -> Result<(), Refusal> {
         None => ladder.forecasts[0].values(&blueprint.prediction).take(&vec![0; truth.len()]),
     };
     let unseen = ladder.out_of_bag.values(&blueprint.prediction);
-    let gaps = resampled(facts, &truth, &start, &unseen, "learnable");
+    let units = units(facts, Side::Train);
+    let gaps = resampled(facts, &units, &truth, &start, &unseen, "learnable");
     let without = gaps.iter().filter(|gap| **gap <= 0.0).count();
     let p = without as f64 / gaps.len().max(1) as f64;
     if gaps.is_empty() || p >= LEVEL { Err(Refusal::Unlearnable { p }) } else { Ok(()) }
@@ -229,7 +258,7 @@ pub(super) fn not_trivial(facts: &TaskFacts) -> Result<(), Refusal> {
     let assets = &facts.assets;
     let baselines = &facts.ladder.baselines;
     let way = baselines.ceiling - baselines.ladder[0];
-    if let Truth::Structured(_) = assets.train_truth {
+    if matches!(assets.train_truth, Truth::Structured(_)) || blueprint.challenge().is_some() {
         // What a column is to a row, one threshold or filter is to a picture, and what was seen
         // before to a text.
         let share = (baselines.ladder[1] - baselines.ladder[0]) / way;

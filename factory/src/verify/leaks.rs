@@ -3,13 +3,14 @@
 use super::suspects::{Carrier, Probe, Suspects, Truths};
 use super::{Refusal, files};
 use crate::baselines::features;
-use crate::data::assets::Assets;
+use crate::data::assets::{Assets, Sequences, means};
 use crate::data::items::Item;
 use crate::data::labels::Truth;
 use crate::data::table::Cells;
 use crate::numeric::moments::moments;
 use crate::package::Staged;
 use crate::roles::TaskFacts;
+use crate::spec::blueprint::Blueprint;
 use polars::prelude::DataFrame;
 use std::collections::BTreeMap;
 
@@ -36,6 +37,9 @@ pub(super) fn say_nothing(task: &Staged, carriers: &[Carrier]) -> Result<(), Ref
 /// What probes look at.
 fn suspects(task: &Staged) -> Result<Suspects<'_>, Refusal> {
     let TaskFacts { blueprint, assets, .. } = &task.draft.facts;
+    if let Some(sequences) = &assets.sequences {
+        return Ok(of_sequences(blueprint, assets, sequences));
+    }
     let both = assets.train_truth.parts().iter().zip(assets.test_truth.parts());
     let truths = |(train, test): (&Truth, &Truth)| Truths {
         values: [train.as_numbers(), test.as_numbers()].concat(),
@@ -74,12 +78,42 @@ fn suspects(task: &Staged) -> Result<Suspects<'_>, Refusal> {
     })
 }
 
+/// What probes look at where rows are sequences: the mean answer to the positions of each. Within a
+/// sequence, an id says no more than the place does, which may matter.
+fn of_sequences<'a>(
+    blueprint: &Blueprint,
+    assets: &Assets,
+    sequences: &'a Sequences,
+) -> Suspects<'a> {
+    let both = assets.train_truth.parts().iter().zip(assets.test_truth.parts());
+    let truths = |(train, test): (&Truth, &Truth)| {
+        let values = [
+            means(&sequences.train, &train.as_numbers()),
+            means(&sequences.test, &test.as_numbers()),
+        ];
+        Truths { values: values.concat(), classes: 0 }
+    };
+    Suspects {
+        stream: blueprint.origin.stream("leaks"),
+        ids: sequences.train.iter().chain(&sequences.test).map(|one| one.id.as_str()).collect(),
+        names: Vec::new(),
+        items: Vec::new(),
+        format: None,
+        links: Vec::new(),
+        records: Vec::new(),
+        truths: both.map(truths).collect(),
+        known: sequences.train.len(),
+        timed: false,
+    }
+}
+
 /// No test row has the very features of a training row.
 pub(super) fn no_duplicates(task: &Staged) -> Result<(), Refusal> {
     let assets = &task.draft.facts.assets;
-    let train = keys(&assets.train, &assets.train_items, assets.train_ids.len());
+    let [known, new] = assets.rows();
+    let train = keys(&assets.train, &assets.train_items, known);
     let seen: BTreeMap<Vec<u8>, usize> = train.into_iter().zip(0..).collect();
-    let test = keys(&assets.test, &assets.test_items, assets.test_ids.len());
+    let test = keys(&assets.test, &assets.test_items, new);
     for (test, key) in test.iter().enumerate() {
         if let Some(train) = seen.get(key) {
             return Err(Refusal::Duplicate { test, train: *train });

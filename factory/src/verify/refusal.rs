@@ -129,6 +129,16 @@ pub enum Refusal {
         /// Correlation of their pixels.
         likeness: f64,
     },
+    /// A test soundscape that is a training soundscape, changed a little.
+    #[error("the sound of test row {test} is that of train row {train} (r = {likeness:.3})")]
+    SoundCopy {
+        /// Position in the test file.
+        test: usize,
+        /// Position in the training file.
+        train: usize,
+        /// Correlation of their levels over time.
+        likeness: f64,
+    },
     /// A test text that is a training text, changed a little.
     #[error("the text of test row {test} is that of train row {train} (Jaccard {jaccard:.2})")]
     TextCopy {
@@ -205,6 +215,7 @@ impl Refusal {
             Self::Duplicate { .. } => "duplicate",
             Self::NearCopy { .. } => "near_copy",
             Self::PictureCopy { .. } => "picture_copy",
+            Self::SoundCopy { .. } => "sound_copy",
             Self::TextCopy { .. } => "text_copy",
             Self::RulePrinted(_) => "rule_printed",
             Self::Prose(refused) => refused.code,
@@ -233,6 +244,7 @@ impl Refusal {
             | Self::Duplicate { .. }
             | Self::NearCopy { .. }
             | Self::PictureCopy { .. }
+            | Self::SoundCopy { .. }
             | Self::TextCopy { .. } => Some(TaskPart::Data),
             Self::EvaluatorDisagrees(_) | Self::OverBudget { .. } => Some(TaskPart::Evaluator),
             Self::RulePrinted(_) | Self::Prose(_) => Some(TaskPart::Description),
@@ -291,6 +303,7 @@ mod tests {
             (leak(Carrier::Record), Some(TaskPart::Data)),
             (Refusal::NearCopy { distance: 0.0, typical: 1.0 }, Some(TaskPart::Data)),
             (Refusal::PictureCopy { test: 1, train: 2, likeness: 1.0 }, Some(TaskPart::Data)),
+            (Refusal::SoundCopy { test: 1, train: 2, likeness: 1.0 }, Some(TaskPart::Data)),
             (Refusal::TextCopy { test: 1, train: 2, jaccard: 1.0 }, Some(TaskPart::Data)),
             (Refusal::Duplicate { test: 1, train: 2 }, Some(TaskPart::Data)),
             (Refusal::RulePrinted(text()), Some(TaskPart::Description)),

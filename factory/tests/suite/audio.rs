@@ -1,6 +1,7 @@
-//! The recording medium's Python twin against its Rust reader.
+//! The Python twins of recordings and soundscapes against their Rust readers.
 
-use factory::media::{Format, ItemReader, Look, Medium, Reading, audio::Recording};
+use factory::media::audio::{Recording, Soundscape};
+use factory::media::{Format, Look, Medium, Reading};
 use factory::numeric::draws::Draws;
 use fs_err as fs;
 use std::collections::BTreeMap;
@@ -18,10 +19,10 @@ print(json.dumps([read(open(path, "rb").read()) for path in sys.argv[2:]]))
 "#;
 
 /// Twelve items of as many tasks: clean, and under every blemish at its middle and worst.
-fn items() -> Vec<Vec<u8>> {
-    let statistics = Recording.statistics();
+fn items(medium: &dyn Medium) -> Vec<Vec<u8>> {
+    let statistics = medium.statistics();
     let mut looks = vec![BTreeMap::new(); 4];
-    for blemish in Recording.blemishes() {
+    for blemish in medium.blemishes() {
         for strength in [0.5 * (blemish.low + blemish.high), blemish.high] {
             looks.push(BTreeMap::from([(blemish.name.to_owned(), strength)]));
         }
@@ -31,21 +32,36 @@ fn items() -> Vec<Vec<u8>> {
         let mut draws = Draws::new(stream.child("item"));
         let value = |s: &factory::media::Statistic| draws.between(s.low, s.high);
         let values: Vec<f64> = statistics.iter().map(value).collect();
-        Recording.render(
-            &values,
-            &Look { format: Format::Wav, stream, vocabulary: &[], subject: None, blemishes },
-            &mut draws,
-        )
+        let look = Look {
+            format: Format::Wav,
+            stream,
+            vocabulary: &[],
+            subject: None,
+            genre: None,
+            source: None,
+            samples: None,
+            blemishes,
+        };
+        medium.render(&values, &look, &mut draws)
     };
     (0..).zip(&looks).map(item).collect()
 }
 
 #[test]
 fn python_reads_recordings_as_rust_does() {
+    check_twins(&Recording);
+}
+
+#[test]
+fn python_reads_soundscapes_as_rust_does() {
+    check_twins(&Soundscape);
+}
+
+fn check_twins(medium: &dyn Medium) {
     let folder = tempfile::tempdir().unwrap();
-    let script = folder.path().join("recording.py");
-    fs::write(&script, Recording.python()).unwrap();
-    let items = items();
+    let script = folder.path().join("reader.py");
+    fs::write(&script, medium.python()).unwrap();
+    let items = items(medium);
     let mut python = Command::new(std::env::var("MLE_PYTHON").unwrap_or_else(|_| {
         concat!(env!("CARGO_MANIFEST_DIR"), "/../.venv/bin/python").to_owned()
     }));
@@ -62,7 +78,7 @@ fn python_reads_recordings_as_rust_does() {
     let theirs: Vec<[Vec<f64>; 3]> = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(theirs.len(), items.len());
     for (index, (item, theirs)) in items.iter().zip(theirs).enumerate() {
-        let Reading { plain, generic, estimates } = Recording.read(item).unwrap();
+        let Reading { plain, generic, estimates } = medium.read(item).unwrap();
         for (kind, (ours, theirs)) in [plain, generic, estimates].iter().zip(theirs).enumerate() {
             assert_eq!(ours.len(), theirs.len(), "item {index}, list {kind}");
             for (place, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
@@ -75,11 +91,16 @@ fn python_reads_recordings_as_rust_does() {
 
 /// The same bits on every machine, and changes of the bits only on purpose.
 #[test]
-fn recordings_keep_their_bytes() {
-    let hashes: Vec<String> =
-        items().iter().map(|item| blake3::hash(item).to_hex()[..8].to_owned()).collect();
+fn sounds_keep_their_bytes() {
+    let hashes = |medium: &dyn Medium| -> String {
+        items(medium).iter().map(|item| blake3::hash(item).to_hex()[..8].to_owned()).collect()
+    };
     let expected = "\
         6fde52d65bbba99fe516d9753815f8706ed842683baf32ac\
         a99682311031e5d7eff684d1700165bef87c7e40c0c97c9b";
-    assert_eq!(hashes.concat(), expected);
+    assert_eq!(hashes(&Recording), expected);
+    let expected = "\
+        7bf22df6873895e9ab746eee1611bed1c619fb7a4289a110\
+        232c551ca8b70aa9afc74e518e5fc75ccee9f5d6666f006d";
+    assert_eq!(hashes(&Soundscape), expected);
 }

@@ -16,6 +16,8 @@ pub(super) enum ItemKind {
     Clips,
     /// WAV files, one per row.
     Recordings,
+    /// WAV files of several seconds, one per row.
+    Soundscapes,
     /// A column of text.
     Texts,
     /// Text files, one per row.
@@ -36,6 +38,7 @@ impl ItemKind {
             ("pictures", Self::Pictures),
             ("clips", Self::Clips),
             ("recordings", Self::Recordings),
+            ("soundscapes", Self::Soundscapes),
             ("texts", Self::Texts),
             ("documents", Self::Documents),
             ("pairs of texts", Self::Pairs),
@@ -52,6 +55,7 @@ impl ItemKind {
             Self::Pictures => &[PICTURES],
             Self::Clips => &[CLIPS],
             Self::Recordings => &[RECORDINGS],
+            Self::Soundscapes => &[SOUNDSCAPES],
             Self::Texts => &[COUNTING, CELLS, WORDS],
             Self::Documents => &[COUNTING, FILES, WORDS],
             Self::Pairs => &[PAIRS],
@@ -103,6 +107,24 @@ for p in x.pop(x.columns[0]):
     k = [e.mean() for e in np.array_split(f, 12)]
     h = [e.std() for e in np.array_split(w, 24)]
     d.append([w.std(), f.argmax(), h[0], h[-1], np.mean(h), np.std(h), *np.log(1 + np.array(k))])
+x = x.join(pd.DataFrame(d).add_prefix("r"))
+"#;
+
+/// Loudness of quiet, usual and loud moments and of each third, the colour of the background, and how
+/// many bursts of sound there are, in how many groups.
+const SOUNDSCAPES: &str = r#"from scipy.io import wavfile
+d = []
+for p in x.pop(x.columns[0]):
+    w = wavfile.read("input/" + p)[1].astype(float)
+    f = np.log(1 + abs(np.fft.rfft(w[: len(w) // 256 * 256].reshape(-1, 256))) ** 2)
+    m = np.median(f, 0)
+    e = np.sort(f - m)[:, -8:].mean(1)
+    i = np.flatnonzero(np.diff((e > (e.max() + np.median(e)) / 2).astype(int)) > 0)
+    g = np.diff(i) if len(i) > 1 else np.ones(1)
+    q = np.quantile(f.mean(1), [0.1, 0.3, 0.5, 0.9])
+    t = [k.max() for k in np.array_split(f.sum(1), 3)]
+    b = [k.mean() for k in np.array_split(m, 10)]
+    d.append([w.std(), len(i), sum(g > 2 * np.median(g)), g.mean(), *q, *t, *b])
 x = x.join(pd.DataFrame(d).add_prefix("r"))
 "#;
 

@@ -5,6 +5,7 @@ mod facts;
 pub mod fixed;
 mod items;
 pub mod mutator;
+mod positions;
 pub mod react;
 mod recipe;
 pub mod runner;

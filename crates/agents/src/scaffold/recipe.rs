@@ -7,6 +7,7 @@
 use super::challenges;
 use super::facts::Facts;
 use super::items::ItemKind;
+use super::positions;
 use super::scenes;
 use super::scripted::{ScriptStyle, ScriptedLevel};
 use rand::Rng;
@@ -60,6 +61,9 @@ impl Recipe {
                 || challenges::script(self.approach, facts.formulation, prediction, &oracle.code);
             return scene.or_else(text).unwrap_or_else(|| SAMPLE.to_owned());
         };
+        if facts.formulation == Some(Formulation::Positions) {
+            return positions::script(self.approach, shape.classifies(), &oracle.code);
+        }
         let mut code = String::from("import pandas as pd\n");
         let searches = matches!(self.approach, ScriptedLevel::Operators | ScriptedLevel::Oracle);
         if searches || matches!(shape, TargetKind::Flags | TargetKind::Quantiles) || item.is_some()

@@ -5,6 +5,8 @@ use tasks::rating::Solver;
 
 /// The page, the tables, the form of a submission; writing one.
 const TASK: &str = include_str!("../../solvers/task.py");
+/// Sequences whose positions have answers, as tables of positions.
+const POSITIONS: &str = include_str!("../../solvers/positions.py");
 /// Best constants, and predictions tuned to a metric.
 const DECISIONS: &str = include_str!("../../solvers/decisions.py");
 /// Cheap statistics of items.
@@ -27,14 +29,16 @@ const NETWORK: &str = include_str!("../../solvers/network.py");
 /// The program of a solver. Its free choices follow from `seed`; it knows how long it may run.
 pub fn script(solver: Solver, seed: u64, time_limit: Duration) -> String {
     let parts: &[&str] = match solver {
-        Solver::Constant => &[TASK, DECISIONS, CONSTANT],
-        Solver::Exploiter => &[TASK, DECISIONS, EXPLOITER],
-        Solver::Glance => &[TASK, DECISIONS, READERS, GLANCE],
-        Solver::Engineer => &[TASK, DECISIONS, READERS, FEATURES, MODELS, SCENES, ENGINEER],
-        Solver::Specialist => {
-            &[TASK, DECISIONS, READERS, FEATURES, MODELS, SCENES, STRUCTURE, SPECIALIST]
+        Solver::Constant => &[TASK, POSITIONS, DECISIONS, CONSTANT],
+        Solver::Exploiter => &[TASK, POSITIONS, DECISIONS, EXPLOITER],
+        Solver::Glance => &[TASK, POSITIONS, DECISIONS, READERS, GLANCE],
+        Solver::Engineer => {
+            &[TASK, POSITIONS, DECISIONS, READERS, FEATURES, MODELS, SCENES, ENGINEER]
         }
-        Solver::Network => &[TASK, DECISIONS, READERS, FEATURES, MODELS, NETWORK],
+        Solver::Specialist => {
+            &[TASK, POSITIONS, DECISIONS, READERS, FEATURES, MODELS, SCENES, STRUCTURE, SPECIALIST]
+        }
+        Solver::Network => &[TASK, POSITIONS, DECISIONS, READERS, FEATURES, MODELS, NETWORK],
     };
     // Seeds of NumPy and scikit-learn have 32 bits.
     let (seed, limit) = (seed % (1 << 32), time_limit.as_secs_f64());

@@ -82,6 +82,8 @@ pub enum Formulation {
     Retrieval,
     /// What someone chooses next, among known items.
     Recommendation,
+    /// Numbers or a class for each position of a sequence.
+    Positions,
 }
 
 impl Formulation {
@@ -104,6 +106,7 @@ impl Formulation {
             Self::Extraction => "extraction",
             Self::Retrieval => "retrieval",
             Self::Recommendation => "recommendation",
+            Self::Positions => "positions",
         }
     }
 }
@@ -156,7 +159,8 @@ impl Baselines {
 pub struct RowCounts {
     /// Number of rows of `train.csv`.
     pub train: usize,
-    /// Rows of `test.csv`, which are the rows of a submission.
+    /// Rows of `test.csv`, which are the rows of a submission; where rows are sequences, a submission
+    /// has a row for each of their positions.
     pub test: usize,
 }
 

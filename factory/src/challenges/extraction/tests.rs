@@ -35,7 +35,7 @@ fn drawn(seed: u64, slips: f64) -> (Extraction, Vec<DrawnRow>) {
 fn text(answer: &Answer) -> String {
     match answer {
         Answer::Text(text) => text.clone(),
-        Answer::Ids(_) => panic!("pieces are texts"),
+        Answer::Ids(_) | Answer::Each(_) => panic!("pieces are texts"),
     }
 }
 

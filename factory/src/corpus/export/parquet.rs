@@ -4,6 +4,7 @@
 //! OUT/tasks.parquet                    what manifests say, and the description page
 //! OUT/<task-id>/train.parquet          the public tables with their types:
 //! OUT/<task-id>/test.parquet           whole numbers Int64, other numbers Float64,
+//! OUT/<task-id>/train_positions.parquet        where rows are sequences
 //! OUT/<task-id>/sample_submission.parquet      ids, classes and words String
 //! OUT/<task-id>/answer.parquet         with `answers` only
 //! ```
@@ -13,6 +14,7 @@
 
 use super::error::{ExportError, refuse_used};
 use crate::corpus::frames;
+use crate::data::assets::POSITIONS;
 use crate::data::table::{self, Cells};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -96,6 +98,11 @@ fn export(task: &TaskDir, out: &Utf8Path, answers: bool) -> Result<(), ExportErr
     let kinds = types(task.manifest(), [&train, &test]);
     write(&train, &kinds, &out.join("train.parquet"))?;
     write(&test, &kinds, &out.join("test.parquet"))?;
+    if task.manifest().hashes.contains_key(&format!("prepared/public/{POSITIONS}")) {
+        let known = public(POSITIONS)?;
+        let kinds = types(task.manifest(), [&known, &known]);
+        write(&known, &kinds, &out.join("train_positions.parquet"))?;
+    }
     let kinds = submission_types(task.manifest(), &sample);
     write(&sample, &kinds, &out.join("sample_submission.parquet"))?;
     if answers {

@@ -1,6 +1,6 @@
 //! Sounds that are given, and what can be wrong with them.
 
-use super::level::squares;
+use super::level::{RATE, squares};
 use super::site::Site;
 use super::spectrogram::spectrogram;
 use super::{features, wav};
@@ -49,7 +49,7 @@ impl ItemReader for GivenSound {
 
 /// Makes sure that a sound can be written: it is as long as files may be.
 pub(crate) fn check(steps: &[i16]) -> Result<(), MediumError> {
-    if wav::lasts(steps.len()) {
+    if wav::RECORDING.lasts(steps.len()) {
         return Ok(());
     }
     let [least, most, step] = wav::SAMPLES;
@@ -64,14 +64,14 @@ pub(crate) fn check(steps: &[i16]) -> Result<(), MediumError> {
 pub(crate) fn write(steps: &[i16], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
     let mut samples = fractions(steps);
     let level = (squares(&samples) / samples.len().max(1) as f64).sqrt();
-    let site = Site::drawn(&mut Draws::new(look.stream.child("site")));
+    let site = Site::drawn(RATE, &mut Draws::new(look.stream.child("site")));
     site.worsen(&mut samples, level, look.blemishes, draws);
-    wav::encode(&samples)
+    wav::RECORDING.encode(&samples)
 }
 
 /// The samples of a file, of 16 bits.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<i16>, MediumError> {
-    wav::decode(bytes)
+    wav::RECORDING.decode(bytes)
 }
 
 /// Samples as fractions of full scale.

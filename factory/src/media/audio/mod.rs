@@ -1,5 +1,5 @@
-//! Recordings: one second or less of a gliding, trembling tone with clicks in it, and sounds that
-//! are given.
+//! Recordings: one second or less of a gliding, trembling tone with clicks in it; soundscapes: 5 to 10
+//! seconds with calls of several notes; and sounds that are given.
 //!
 //! A recording is a harmonic tone whose pitch, timbre and swelling are statistics, hiss, a few
 //! short pings (the clicks) and the drone of the place. What the ear notes first is in the level
@@ -16,6 +16,7 @@ mod oscillator;
 mod recording;
 mod scene;
 mod site;
+mod soundscape;
 mod spectrogram;
 mod timbre;
 mod tremolo;
@@ -23,3 +24,5 @@ pub(crate) mod wav;
 
 pub use given::GivenSound;
 pub use recording::Recording;
+pub(crate) use soundscape::course;
+pub use soundscape::{Soundscape, Source};

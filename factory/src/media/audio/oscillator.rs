@@ -40,9 +40,9 @@ pub(super) struct Oscillator {
 }
 
 impl Oscillator {
-    /// Begins at angle 0; a negative pitch turns backwards.
-    pub(super) fn gliding(pitch: f64, chirp: f64, count: usize) -> Self {
-        let first = TAU * pitch / RATE;
+    /// Begins at angle 0; a negative pitch turns backwards. Pitch and sampling rate are in hertz.
+    pub(super) fn gliding([pitch, rate]: [f64; 2], chirp: f64, count: usize) -> Self {
+        let first = TAU * pitch / rate;
         // The phase is first · (t (1 − chirp/2) + t² chirp / (2 count)).
         let curve = chirp / (2.0 * count as f64);
         Self {
@@ -52,9 +52,9 @@ impl Oscillator {
         }
     }
 
-    /// Begins at angle 0 and keeps one pitch, in hertz.
-    pub(super) fn steady(pitch: f64) -> Self {
-        Self::gliding(pitch, 0.0, 1)
+    /// Begins at angle 0 and keeps one pitch. Pitch and sampling rate are in hertz.
+    pub(super) fn steady(pitch: f64, rate: f64) -> Self {
+        Self::gliding([pitch, rate], 0.0, 1)
     }
 
     /// The point, before it moves on.
@@ -115,7 +115,7 @@ impl Mul for Lanes {
     }
 }
 
-/// What [`Oscillator`] gives, [`LANES`] values at a time.
+/// What [`Oscillator`] gives at the [`RATE`] of recordings, [`LANES`] values at a time.
 #[derive(Debug, Clone)]
 pub(super) struct Oscillators {
     now: Lanes,
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn the_oscillator_keeps_to_its_formula() {
         let (pitch, chirp, count) = (311.0, -0.2, 8000);
-        let mut oscillator = Oscillator::gliding(pitch, chirp, count);
+        let mut oscillator = Oscillator::gliding([pitch, RATE], chirp, count);
         let mut several = Oscillators::gliding(pitch, chirp, count);
         let mut points = Lanes::default();
         for t in 0..count {

@@ -119,7 +119,7 @@ impl ItemReader for Recording {
     }
 
     fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
-        let steps = wav::decode(bytes)?;
+        let steps = wav::RECORDING.decode(bytes)?;
         let samples: Vec<f64> = steps.iter().map(|step| f64::from(*step) / wav::SCALE).collect();
         let spectrogram = spectrogram(&samples);
         Ok(Reading {
@@ -140,7 +140,7 @@ impl Medium for Recording {
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
-        wav::encode(&Scene::of(look.stream).record(values, look.blemishes, draws))
+        wav::RECORDING.encode(&Scene::of(look.stream).record(values, look.blemishes, draws))
     }
 }
 

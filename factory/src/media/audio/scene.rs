@@ -69,7 +69,7 @@ impl Scene {
             click_hertz: draws.between(3050.0, 3350.0),
             click: draws.between(10.5, 12.5),
             ring: draws.between(40.0, 64.0),
-            site: Site::drawn(&mut draws),
+            site: Site::drawn(RATE, &mut draws),
         }
     }
 
@@ -115,7 +115,7 @@ impl Scene {
             })
             .collect();
         let gain = self.gain(tone, draws);
-        let mut oscillator = Oscillator::gliding(tone.pitch, tone.chirp, self.count);
+        let mut oscillator = Oscillator::gliding([tone.pitch, RATE], tone.chirp, self.count);
         let mut samples = Vec::with_capacity(self.count);
         for ends in gain.windows(2) {
             let rise = (ends[1] - ends[0]) / GAIN_STEP as f64;
@@ -161,7 +161,7 @@ impl Scene {
     fn add_background(&self, samples: &mut [f64], draws: &mut Draws) {
         let level = amplitude(self.hiss + draws.between(-5.0, 5.0));
         add_noise(samples, level, self.color, draws);
-        add_drone(samples, self.drone_hertz, self.drone, draws);
+        add_drone(samples, [self.drone_hertz, RATE], self.drone, draws);
     }
 
     /// Adds clicks at random places. Their loudness and their duration differ between recordings,

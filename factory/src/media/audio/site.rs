@@ -5,6 +5,8 @@ use crate::numeric::draws::{Draws, floor};
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
+/// Seconds to the first echo, at least and at most.
+const DELAY: (f64, f64) = (0.04, 0.06);
 /// Where later echoes come, as multiples of the first one's delay; each is weaker by the same
 /// factor as the first.
 const ECHOES: [f64; 3] = [1.0, 1.6, 2.2];
@@ -14,6 +16,8 @@ const MAINS: [(f64, f64); 2] = [(1.2, 1.0), (0.7, 2.0)];
 /// What the place and the device of a task have in common for all its recordings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Site {
+    /// Samples per second.
+    rate: f64,
     /// Samples to the first echo.
     delay: f64,
     /// Frequency of the mains.
@@ -21,10 +25,11 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Draws the site of a task.
-    pub(super) fn drawn(draws: &mut Draws) -> Self {
+    /// Draws the site of a task whose sounds have so many samples per second.
+    pub(super) fn drawn(rate: f64, draws: &mut Draws) -> Self {
         Self {
-            delay: draws.between(320.0, 480.0),
+            rate,
+            delay: draws.between(DELAY.0 * rate, DELAY.1 * rate),
             mains: if draws.chance(0.5) { 50.0 } else { 60.0 },
         }
     }
@@ -47,7 +52,12 @@ impl Site {
         }
         if let Some(strength) = strength("hum") {
             for (part, multiple) in MAINS {
-                add_drone(samples, multiple * self.mains, part * strength * level, draws);
+                add_drone(
+                    samples,
+                    [multiple * self.mains, self.rate],
+                    part * strength * level,
+                    draws,
+                );
             }
         }
         if let Some(strength) = strength("clipping") {
@@ -81,9 +91,14 @@ pub(super) fn add_noise(samples: &mut [f64], level: f64, color: f64, draws: &mut
     }
 }
 
-/// A steady sine of this root mean square.
-pub(super) fn add_drone(samples: &mut [f64], hertz: f64, level: f64, draws: &mut Draws) {
-    let mut oscillator = Oscillator::steady(hertz);
+/// A steady sine of this root mean square, from its pitch and the sampling rate, in hertz.
+pub(super) fn add_drone(
+    samples: &mut [f64],
+    [pitch, rate]: [f64; 2],
+    level: f64,
+    draws: &mut Draws,
+) {
+    let mut oscillator = Oscillator::steady(pitch, rate);
     let start = polar(level * std::f64::consts::SQRT_2, draws.between(0.0, TAU));
     for sample in samples {
         *sample += (oscillator.next() * start).re;

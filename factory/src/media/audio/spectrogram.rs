@@ -16,25 +16,32 @@ static WINDOW: LazyLock<Vec<f64>> = LazyLock::new(|| hann(FRAME));
 /// The powers of samples that last a frame or longer, of shape `[frames, BINS]`, with Hann's
 /// window on each frame.
 pub(super) fn spectrogram(samples: &[f64]) -> Array2<f64> {
-    let frames: Vec<&[f64]> = samples.windows(FRAME).step_by(FRAME / 2).collect();
+    powers(samples, &WINDOW)
+}
+
+/// The same with a window of any even length, of shape `[frames, length / 2 + 1]`.
+pub(super) fn powers(samples: &[f64], window: &[f64]) -> Array2<f64> {
+    let (length, bins) = (window.len(), window.len() / 2 + 1);
+    let frames: Vec<&[f64]> = samples.windows(length).step_by(length / 2).collect();
+    let silence = vec![0.0; length];
     // Two real frames fit into one complex transform, as real and as imaginary parts.
-    let mut spectra = Vec::with_capacity(frames.len().div_ceil(2) * FRAME);
+    let mut spectra = Vec::with_capacity(frames.len().div_ceil(2) * length);
     for pair in frames.chunks(2) {
-        let imaginary = pair.get(1).copied().unwrap_or(&[0.0; FRAME]);
-        let values = pair[0].iter().zip(imaginary).zip(&*WINDOW);
+        let imaginary = pair.get(1).copied().unwrap_or(&silence);
+        let values = pair[0].iter().zip(imaginary).zip(window);
         spectra.extend(values.map(|((re, im), w)| Complex::new(w * re, w * im)));
     }
-    forward(FRAME).process(&mut spectra);
+    forward(length).process(&mut spectra);
     let mut powers = Vec::with_capacity(2 * spectra.len());
-    for spectrum in spectra.chunks_exact(FRAME) {
+    for spectrum in spectra.chunks_exact(length) {
         // Real values have a spectrum that mirrors into its conjugate; that of i times real values
         // mirrors into the negative of it.
-        let pairs = (0..BINS).map(|bin| (spectrum[bin], spectrum[(FRAME - bin) % FRAME].conj()));
+        let pairs = (0..bins).map(|bin| (spectrum[bin], spectrum[(length - bin) % length].conj()));
         powers.extend(pairs.clone().map(|(here, mirrored)| 0.25 * (here + mirrored).norm_sqr()));
         powers.extend(pairs.map(|(here, mirrored)| 0.25 * (here - mirrored).norm_sqr()));
     }
-    powers.truncate(frames.len() * BINS);
-    Array2::from_shape_vec((frames.len(), BINS), powers).expect("a power for each frequency")
+    powers.truncate(frames.len() * bins);
+    Array2::from_shape_vec((frames.len(), bins), powers).expect("a power for each frequency")
 }
 
 #[cfg(test)]

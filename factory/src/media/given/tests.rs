@@ -47,7 +47,16 @@ fn written(item: &DecodedItem, format: Format, blemishes: &[(&str, f64)], seed: 
     let blemishes: BTreeMap<String, f64> =
         blemishes.iter().map(|(name, strength)| ((*name).to_owned(), *strength)).collect();
     let stream = Stream::root(seed);
-    let look = Look { format, stream, vocabulary: &[], subject: None, blemishes: &blemishes };
+    let look = Look {
+        format,
+        stream,
+        vocabulary: &[],
+        subject: None,
+        genre: None,
+        source: None,
+        samples: None,
+        blemishes: &blemishes,
+    };
     write(item.view(), &look, &mut Draws::new(stream.child("item"))).unwrap()
 }
 
@@ -315,6 +324,9 @@ fn items_that_do_not_fit_are_refused_with_what_to_give() {
             stream: Stream::root(1),
             vocabulary: &[],
             subject: None,
+            genre: None,
+            source: None,
+            samples: None,
             blemishes: &BTreeMap::new(),
         };
         assert!(write(item.view(), &look, &mut Draws::new(look.stream)).is_err());

@@ -50,7 +50,16 @@ fn render(
 ) -> (Vec<Vec<f64>>, Vec<Vec<u8>>) {
     let stream = Stream::root(task);
     let subject = Some(Subject::Cell);
-    let look = Look { format, stream, vocabulary: &[], subject, blemishes };
+    let look = Look {
+        format,
+        stream,
+        vocabulary: &[],
+        subject,
+        genre: None,
+        source: None,
+        samples: None,
+        blemishes,
+    };
     let mut values = Vec::new();
     let mut items = Vec::new();
     for row in 0..rows {

@@ -82,7 +82,7 @@ fn tidied(text: &str) -> String {
 
 /// A text with a share of its longer words mistyped, and a share of the full stops and semicolons
 /// that end words missing. Only words of letters alone are mistyped, and blanks stay as they are.
-fn blemished(text: &str, typos: f64, bare: f64, draws: &mut Draws) -> String {
+pub(super) fn blemished(text: &str, typos: f64, bare: f64, draws: &mut Draws) -> String {
     let mut blemished = String::with_capacity(text.len() + text.len() / LONG);
     for part in text.split_inclusive([' ', '\n']) {
         let mut word = part.trim_end_matches([' ', '\n']);

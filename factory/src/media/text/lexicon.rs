@@ -159,7 +159,7 @@ pub(super) fn mistyped(word: &str, slip: Slip, letter: usize) -> String {
 }
 
 /// Everything that a word of the lexicon can turn into.
-fn mistyped_forms(word: &str) -> Vec<String> {
+pub(super) fn mistyped_forms(word: &str) -> Vec<String> {
     if word.len() < LONG {
         return Vec::new();
     }

@@ -1,7 +1,8 @@
-//! Texts: short reports, pairs of notes about one thing each, and texts that are given.
+//! Texts: short reports, dossiers of some pages, pairs of notes about one thing each, and texts that
+//! are given.
 //!
-//! Reports are cells of a table or documents of their own, which are longer. Both media are
-//! written from templates (`wording`) around words that carry meaning (`lexicon`).
+//! Reports are cells of a table or documents of their own, which are longer. Reports and pairs
+//! are written from templates (`wording`) around words that carry meaning (`lexicon`).
 //! What a rule depends on lies less in the words than in how they stand to each other: what a
 //! negation applies to, which number was counted, which of two entries agree. The readers
 //! (`tokens` and each medium's own) know the templates and forgive mistyping.
@@ -9,6 +10,7 @@
 mod blemish;
 mod counts;
 mod document;
+mod dossier;
 pub(crate) mod given;
 mod lexicon;
 mod pair;
@@ -20,6 +22,7 @@ mod tests;
 mod tokens;
 mod wording;
 
+pub use dossier::{Dossier, Genre, Register, Trade};
 pub use given::GivenText;
 pub use pair::Pair;
 pub use report::Report;

@@ -1,6 +1,6 @@
-//! What both media promise, measured.
+//! What these media promise, measured.
 
-use super::{Pair, Report};
+use super::{Dossier, Pair, Report};
 use crate::media::{Blemish, Format, Look, Medium, Reach, Reading, Statistic};
 use crate::numeric::draws::Draws;
 use crate::numeric::forest::{self, ForestSettings};
@@ -16,8 +16,9 @@ type TextSubject = (&'static dyn Medium, Format);
 
 const REPORT: TextSubject = (&Report, Format::Cells);
 const DOCUMENT: TextSubject = (&Report, Format::Text);
+const DOSSIER: TextSubject = (&Dossier, Format::Text);
 const PAIR: TextSubject = (&Pair, Format::Cells);
-const SUBJECTS: [TextSubject; 3] = [REPORT, DOCUMENT, PAIR];
+const SUBJECTS: [TextSubject; 4] = [REPORT, DOCUMENT, DOSSIER, PAIR];
 const TRAIN: usize = 150;
 const ROWS: usize = 450;
 
@@ -53,6 +54,9 @@ fn sample(
         stream: stream.child("look"),
         vocabulary: &vocabulary,
         subject: None,
+        genre: None,
+        source: None,
+        samples: None,
         blemishes,
     };
     let mut draws = Draws::new(stream.child("values"));
@@ -108,6 +112,7 @@ fn worlds(medium: &dyn Medium) -> [BTreeMap<String, f64>; 2] {
 /// Each statistic's R² by a line on `plain`, by a forest on `generic`, and as estimated.
 fn check_reach(subject: TextSubject) {
     let medium = subject.0;
+    let mut wrong = Vec::new();
     for blemishes in worlds(medium) {
         for task in [1, 2] {
             let sample = sample(subject, task, &blemishes);
@@ -123,15 +128,18 @@ fn check_reach(subject: TextSubject) {
                 let row =
                     format!("{} line {line:.2} forest {forest:.2} own {own:.3}", statistic.name);
                 println!("{row}");
-                assert!(own >= 0.95, "{row}");
-                match statistic.reach {
-                    Reach::Plain => assert!(line >= 0.6, "{row}"),
-                    Reach::Generic => assert!(line <= 0.45 && forest >= 0.5, "{row}"),
-                    Reach::Hidden => assert!(line <= 0.45 && forest <= 0.6, "{row}"),
+                let found = match statistic.reach {
+                    Reach::Plain => line >= 0.6,
+                    Reach::Generic => line <= 0.45 && forest >= 0.5,
+                    Reach::Hidden => line <= 0.45 && forest <= 0.6,
+                };
+                if own < 0.95 || !found {
+                    wrong.push(row);
                 }
             }
         }
     }
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 #[test]
@@ -142,6 +150,11 @@ fn statistics_of_reports_are_read_by_whom_they_say() {
 #[test]
 fn statistics_of_documents_are_read_by_whom_they_say() {
     check_reach(DOCUMENT);
+}
+
+#[test]
+fn statistics_of_dossiers_are_read_by_whom_they_say() {
+    check_reach(DOSSIER);
 }
 
 #[test]
@@ -225,6 +238,16 @@ fn ladders_over_reports_have_clear_rungs() {
         };
         check_ladder(subject, "complaints", "people", &slope);
     }
+}
+
+#[test]
+fn ladders_over_dossiers_have_clear_rungs() {
+    let of = |name| deviation(&Dossier, name);
+    let open = product(of("open_matters"), of("responsibility"));
+    check_ladder(DOSSIER, "anger", "longest_wait", &open);
+    check_ladder(DOSSIER, "staffing", "people", &distance(of("turn"), of("spent")));
+    let days = product(of("answer_days"), of("turn"));
+    check_ladder(DOSSIER, "anger", "people", &days);
 }
 
 #[test]

@@ -183,6 +183,9 @@ mod tests {
             stream: Stream::root(1),
             vocabulary: &vocabulary,
             subject: None,
+            genre: None,
+            source: None,
+            samples: None,
             blemishes: &blemishes,
         };
         assert_eq!(Dialect::new(&look).nouns, ["hinge", "rred", "axle", "bolt", "spring"]);
@@ -196,6 +199,9 @@ mod tests {
             stream: Stream::root(1),
             vocabulary: &[],
             subject: None,
+            genre: None,
+            source: None,
+            samples: None,
             blemishes: &blemishes,
         };
         let mut draws = Draws::new(Stream::root(2));

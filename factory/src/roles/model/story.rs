@@ -228,6 +228,9 @@ fn table_needs(brief: &Brief<'_>, own: &TableScenario) -> String {
                  texts are about"
                     .to_owned()
             });
+            if item.medium == MediumKind::Dossier {
+                needs.push("`item.genre` names the trade and the kind of papers".to_owned());
+            }
             if item.medium == MediumKind::Pair {
                 let column = "a name without `_a` or `_b`, which we add for the two texts";
                 needs.push(format!("`item.column` is {column}"));
@@ -284,6 +287,9 @@ fn data(brief: &Brief<'_>) -> String {
         Story::Challenge(story) if story.formulation == Formulation::Recommendation => {
             return "what people chose before, and a few facts about them".to_owned();
         }
+        Story::Challenge(story) if story.formulation == Formulation::Positions => {
+            return "sequences of symbols, and a few facts about each of them".to_owned();
+        }
         Story::Challenge(_) => return "a text per row".to_owned(),
         Story::Table(story) => story,
     };
@@ -296,8 +302,9 @@ fn data(brief: &Brief<'_>) -> String {
             MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery | MediumKind::Picture,
         ) => "a picture",
         Some(MediumKind::Clip) => "a short clip",
-        Some(MediumKind::Recording | MediumKind::Sound) => "a recording",
+        Some(MediumKind::Recording | MediumKind::Soundscape | MediumKind::Sound) => "a recording",
         Some(MediumKind::Report | MediumKind::Text) => "a text",
+        Some(MediumKind::Dossier) => "a document of some pages",
         Some(MediumKind::Pair) => "a pair of texts",
         Some(MediumKind::Network) => "a graph",
     };
@@ -326,6 +333,7 @@ fn question(formulation: Formulation) -> &'static str {
         Formulation::Extraction => "the piece of a text that says what is asked for",
         Formulation::Retrieval => "which known individual a row is of, in up to five guesses",
         Formulation::Recommendation => "what someone chooses next, in up to five guesses",
+        Formulation::Positions => "numbers or a class for each position of a sequence",
     }
 }
 
@@ -353,6 +361,7 @@ fn metrics(formulation: Formulation) -> &'static str {
         Formulation::Retrieval | Formulation::Recommendation => {
             "mean average precision of the guesses"
         }
+        Formulation::Positions => "one for numbers or classes, over all positions, such as RMSE",
     }
 }
 

@@ -88,6 +88,7 @@ fn blueprint_of_every_layout_survives_being_written() {
         ("text/extraction", vec!["challenge"]),
         ("tabular/retrieval", vec!["challenge"]),
         ("tabular/recommendation", vec!["challenge"]),
+        ("tabular/positions", vec!["challenge"]),
     ];
     for (cell, layouts) in cells {
         let blueprint = blueprints(cell, 1).remove(0);

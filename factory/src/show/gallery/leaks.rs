@@ -114,7 +114,7 @@ fn suspects<'a>(task: &'a GalleryTask, items: &'a [Item]) -> Result<Suspects<'a>
         let of = |table: &'a Rows| table.place(column).map(|place| table.column(place));
         of(&task.train).into_iter().flatten().chain(of(&task.test).into_iter().flatten()).collect()
     };
-    let ids = cells(&task.dir.manifest().id_column);
+    let ids = cells(task.id_column());
     let place: BTreeMap<&str, usize> = ids.iter().enumerate().map(|(row, id)| (*id, row)).collect();
     let end = |id: &String| place.get(id.as_str()).copied();
     let links = graphs::network(task)?.map_or_else(Vec::new, |list| {

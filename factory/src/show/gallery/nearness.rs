@@ -91,7 +91,7 @@ fn features(task: &GalleryTask) -> Vec<String> {
     let truth = task.truth_columns();
     let files: Vec<usize> = task.items().iter().map(|items| items.column).collect();
     let named = |(place, name): &(usize, &String)| {
-        *name != &task.dir.manifest().id_column
+        name.as_str() != task.id_column()
             && task.query() != Some(name.as_str())
             && !truth.contains(&name.as_str())
             && !files.contains(place)

@@ -2,7 +2,9 @@
 
 use super::GalleryError;
 use super::rows::Rows;
+use crate::data::assets::POSITIONS;
 use crate::spec::blueprint::Blueprint;
+use crate::spec::positions::PositionAnswer;
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use tasks::cells;
@@ -47,7 +49,8 @@ pub(super) struct GalleryTask {
     pub(super) description: String,
     pub(super) train: Rows,
     pub(super) test: Rows,
-    /// The truth of `train.csv`, as graders read it.
+    /// The truth of `train.csv`, as graders read it; of the positions of its rows, where these are
+    /// sequences.
     pub(super) truth: Values,
     pub(super) targets: Vec<GalleryTarget>,
 }
@@ -67,9 +70,18 @@ impl GalleryTask {
         let [train, test] = [Rows::read(&train_path)?, Rows::read(&test_path)?];
         let answers = Rows::read(&answer_path)?;
         let prediction = &dir.manifest().prediction;
-        let truth = values(&train, &train_path, prediction)?;
         let hidden = values(&answers, &answer_path, prediction)?;
-        let targets = targets(&truth, &hidden, prediction, &blueprint);
+        let (truth, targets) = if blueprint.along().is_some() {
+            let known_path = public.path().join(POSITIONS);
+            let known = Rows::read(&known_path)?;
+            let truth = values(&known, &known_path, prediction)?;
+            let targets = targets(&truth, &hidden, prediction, &blueprint);
+            (truth, targets.iter().map(|one| of_sequences(one, &known, &answers)).collect())
+        } else {
+            let truth = values(&train, &train_path, prediction)?;
+            let targets = targets(&truth, &hidden, prediction, &blueprint);
+            (truth, targets)
+        };
         Ok(Self { dir, blueprint, description, train, test, truth, targets })
     }
 
@@ -86,6 +98,11 @@ impl GalleryTask {
         let column =
             |(column, cell): (usize, &String)| Some(ItemColumn { column, kind: kind(cell)? });
         first.iter().enumerate().filter_map(column).collect()
+    }
+
+    /// The column that names the rows of both tables.
+    pub(super) fn id_column(&self) -> &str {
+        self.blueprint.along().map_or(&self.dir.manifest().id_column, |rule| &rule.sequence)
     }
 
     /// The path of a file that a table names, which stays within the public half.
@@ -149,6 +166,10 @@ impl GalleryTask {
                 let held: Vec<&str> = held.map(|target| target.name.as_str()).collect();
                 if held.is_empty() { "none".to_owned() } else { held.join(", ") }
             }
+            _ if self.blueprint.along().is_some() => {
+                let mean = |one: &GalleryTarget| format!("{} {:.3}", one.name, one.train[row]);
+                self.targets.iter().map(mean).collect::<Vec<_>>().join(", ")
+            }
             _ => {
                 let cell = |name: &&str| {
                     let cell = &self.train.rows[row][self.train.place(name)?];
@@ -174,6 +195,25 @@ fn values(table: &Rows, path: &Utf8Path, prediction: &Prediction) -> Result<Valu
     cells::parse_truth(prediction, &rows).map_err(|error| unreadable(error.to_string()))
 }
 
+/// A target of positions as one of their sequences: the mean over each, grades being numbers from 0.
+/// The lines of a sequence stand together, and its name begins their first cell.
+fn of_sequences(target: &GalleryTarget, known: &Rows, answers: &Rows) -> GalleryTarget {
+    let means = |table: &Rows, values: &[f64]| {
+        let name = |row: &Vec<String>| row[0].split('_').next().unwrap_or_default().to_owned();
+        let lines: Vec<(String, &f64)> = table.rows.iter().map(name).zip(values).collect();
+        let mean = |lines: &[(String, &f64)]| {
+            lines.iter().map(|(_, value)| **value).sum::<f64>() / lines.len() as f64
+        };
+        lines.chunk_by(|one, other| one.0 == other.0).map(mean).collect()
+    };
+    GalleryTarget {
+        name: format!("mean {}", target.name),
+        classes: Vec::new(),
+        train: means(known, &target.train),
+        test: means(answers, &target.test),
+    }
+}
+
 /// Each target's numbers on both sides of the split.
 fn targets(
     train: &Values,
@@ -188,8 +228,13 @@ fn targets(
         _ => vec!["0".to_owned(), "1".to_owned()],
     };
     // Classes are sorted by name in files, from low to high in blueprints.
-    let low_to_high = match &blueprint.targets[..] {
-        [only] if only.classes.len() == classes.len() => only.classes.clone(),
+    let along = blueprint.along().and_then(|rule| match &rule.targets.first()?.answer {
+        PositionAnswer::Class { classes, .. } => Some(classes.clone()),
+        PositionAnswer::Number { .. } => None,
+    });
+    let low_to_high = match (&blueprint.targets[..], along) {
+        (_, Some(along)) => along,
+        ([only], None) if only.classes.len() == classes.len() => only.classes.clone(),
         _ => classes.clone(),
     };
     let rank: Vec<f64> = classes

@@ -71,7 +71,8 @@ pub fn formulation(formulation: Formulation) -> &'static str {
         | Formulation::Normalisation
         | Formulation::Extraction
         | Formulation::Retrieval
-        | Formulation::Recommendation => OTHER,
+        | Formulation::Recommendation
+        | Formulation::Positions => OTHER,
     }
 }
 

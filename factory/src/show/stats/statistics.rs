@@ -161,8 +161,17 @@ fn structure_of(task: &TaskDir) -> io::Result<TaskStructure> {
     };
     let others = others.filter(is_table);
     let others = others.map(read).collect::<io::Result<Vec<_>>>()?;
-    let (id, prediction, others) = (&*manifest.id_column, &manifest.prediction, &others[..]);
+    let (id, prediction, others) = (id_of(&train, manifest), &manifest.prediction, &others[..]);
     Ok(TaskStructure::of(&PublicTables { train: &train, test: &test, id, prediction, others }))
+}
+
+/// The column that names the rows of the training table: that of submissions, or the first one where
+/// their rows are positions.
+fn id_of<'a>(train: &'a DataFrame, manifest: &'a Manifest) -> &'a str {
+    let names = train.get_column_names();
+    let own = |name: &&str| *name == manifest.id_column;
+    let names: Vec<&str> = names.into_iter().map(polars::prelude::PlSmallStr::as_str).collect();
+    names.iter().copied().find(own).or_else(|| names.first().copied()).unwrap_or_default()
 }
 
 /// The statistics of tasks, ratings, attempts (one row each) and descriptions (by the task's name).

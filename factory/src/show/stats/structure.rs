@@ -191,6 +191,10 @@ fn target_columns(prediction: &Prediction) -> Vec<String> {
 
 fn targets(tables: &PublicTables<'_>) -> Targets {
     let columns = target_columns(tables.prediction);
+    // Positions of sequences have their answers in another table, which no row is measured by.
+    if columns.iter().all(|name| tables.train.column(name).is_err()) {
+        return Targets::Numbers(Vec::new());
+    }
     let cells: Vec<Vec<String>> = columns.iter().map(|name| texts(tables.train, name)).collect();
     let numbers = || cells.iter().filter_map(|cells| parsed(cells)).collect();
     match tables.prediction {

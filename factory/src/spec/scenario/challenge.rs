@@ -1,5 +1,6 @@
 //! Stories about rows whose answer has a form of its own.
 
+use super::PositionStory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tasks::task::Formulation;
@@ -31,6 +32,9 @@ pub struct ChallengeScenario {
     /// Where and when it is, in four words or more, such as `on the way to the islands`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
+    /// What is known of the positions of a row's sequence; none where a row has one answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub positions: Option<PositionStory>,
 }
 
 /// A column of such rows.

@@ -88,7 +88,7 @@ fn check_table(story: &TableScenario) -> Result<(), StoryError> {
     if story.item.as_ref().is_some_and(|item| item.medium.medium().is_none()) {
         return form(
             "`item.medium`: such items are not rendered from a story; choose `surface`, `objects`, \
-             `clip`, `scenery`, `recording`, `report`, `pair` or `network`"
+             `clip`, `scenery`, `recording`, `soundscape`, `report`, `dossier`, `pair` or `network`"
                 .to_owned(),
         );
     }

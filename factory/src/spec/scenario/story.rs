@@ -2,6 +2,7 @@
 
 use super::{Cause, ChallengeScenario, Follows, SceneScenario, SeriesScenario, TableScenario};
 use crate::media::MediumKind;
+use crate::media::audio::Source;
 use crate::media::image::Subject;
 use crate::spec::challenge::ChallengeRule;
 use crate::spec::mix::Cell;
@@ -141,8 +142,15 @@ impl Scenario {
         story.item.as_ref()?.subject
     }
 
-    /// Whether its pictures show what training tasks do not.
+    /// What is heard in its soundscapes.
+    pub fn source(&self) -> Option<Source> {
+        let Story::Table(story) = &self.story else { return None };
+        story.item.as_ref()?.source
+    }
+
+    /// Whether its pictures show, or its soundscapes hold, what training tasks do not.
     pub fn shows_held_out(&self) -> bool {
         self.subject().is_some_and(|subject| Subject::HELD_OUT.contains(&subject))
+            || self.source().is_some_and(|source| Source::HELD_OUT.contains(&source))
     }
 }

@@ -4,7 +4,9 @@ use super::{
     BinaryTarget, Cause, Causes, Follows, NumberColumn, NumberTarget, RankingTarget, WordColumn,
 };
 use crate::media::MediumKind;
+use crate::media::audio::Source;
 use crate::media::image::Subject;
+use crate::media::text::Genre;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tasks::task::Formulation;
@@ -99,8 +101,8 @@ pub struct NetworkSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ItemSpec {
-    /// What it is made of: `surface`, `objects` or `scenery` (pictures), `recording`, `report` or
-    /// `pair` (texts), `network`.
+    /// What it is made of: `surface`, `objects` or `scenery` (pictures), `recording` or
+    /// `soundscape` (sounds), `report`, `dossier` or `pair` (texts), `network`.
     #[schemars(with = "String")]
     pub medium: MediumKind,
     /// The column that holds it, or the name of its file.
@@ -114,4 +116,10 @@ pub struct ItemSpec {
     /// What a picture of the medium `scenery` shows; nothing for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
+    /// The trade and the kind of papers of the medium `dossier`; nothing for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub genre: Option<Genre>,
+    /// What is heard in the medium `soundscape`; nothing for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
 }

@@ -26,6 +26,7 @@ mod items;
 mod page;
 mod paths;
 mod rows;
+mod sequences;
 
 /// Attempts at a sound task.
 const ATTEMPTS: u64 = 20;

@@ -17,10 +17,12 @@ const TABLE: &str = include_str!("../../../reference/table.py");
 const IMAGE: &str = include_str!("../../../reference/image.py");
 const CLIP: &str = include_str!("../../../reference/clip.py");
 const AUDIO: &str = include_str!("../../../reference/audio.py");
+const SOUNDSCAPE: &str = include_str!("../../../reference/soundscape.py");
 const GRAPH: &str = include_str!("../../../reference/graph.py");
 const NODES: &str = include_str!("../../../reference/nodes.py");
 const WORDS: &str = include_str!("../../../reference/words.py");
 const TEXT: &str = include_str!("../../../reference/text.py");
+const DOSSIER: &str = include_str!("../../../reference/dossier.py");
 const PAIRS: &str = include_str!("../../../reference/pairs.py");
 const MODELS: &str = include_str!("../../../reference/models.py");
 const CLASSES: &str = include_str!("../../../reference/classes.py");
@@ -38,6 +40,7 @@ const NORMALISATION: &str = include_str!("../../../reference/normalisation.py");
 const EXTRACTION: &str = include_str!("../../../reference/extraction.py");
 const RETRIEVAL: &str = include_str!("../../../reference/retrieval.py");
 const RECOMMENDATION: &str = include_str!("../../../reference/recommendation.py");
+const POSITIONS: &str = include_str!("../../../reference/positions.py");
 
 /// The reference script of a task.
 pub(super) fn script(task: &TaskDir) -> String {
@@ -52,6 +55,7 @@ pub(super) fn script(task: &TaskDir) -> String {
         Formulation::Extraction => vec![EXTRACTION],
         Formulation::Retrieval => vec![RETRIEVAL],
         Formulation::Recommendation => vec![RECOMMENDATION],
+        Formulation::Positions => vec![POSITIONS],
         Formulation::Matching => vec![TABLE, WORDS, PAIRS, MODELS, CLASSES],
         Formulation::Binary | Formulation::Multiclass => tabular(task, CLASSES),
         Formulation::Multilabel => tabular(task, LABELS),
@@ -71,13 +75,36 @@ fn tabular(task: &TaskDir, formulation: &'static str) -> Vec<&'static str> {
         ("images", IMAGE),
         ("clips", CLIP),
         ("audio", AUDIO),
+        ("soundscapes", SOUNDSCAPE),
         ("graphs", GRAPH),
         ("edges.csv", NODES),
     ]
     .into_iter()
     .find(|(name, _)| holds(name))
-    .map_or(if texts { vec![WORDS, TEXT] } else { vec![] }, |(_, part)| vec![part]);
+    .map_or_else(
+        || match texts {
+            true if has_entries(task) => vec![WORDS, DOSSIER],
+            true => vec![WORDS, TEXT],
+            false => vec![],
+        },
+        |(_, part)| vec![part],
+    );
     [vec![TABLE], medium, vec![MODELS, formulation]].concat()
+}
+
+/// Whether the task has documents whose entries stand under numbers, or under dates and times.
+fn has_entries(task: &TaskDir) -> bool {
+    let documents = task.public().path().join("docs").read_dir_utf8().into_iter().flatten();
+    let Some(document) = documents.flatten().map(camino::Utf8DirEntry::into_path).min() else {
+        return false;
+    };
+    let timed = |line: &str| {
+        let end = line.split(' ').next_back().unwrap_or_default();
+        matches!(end.as_bytes(), [a, b, b':', c, d] if [a, b, c, d].iter().all(|byte| byte.is_ascii_digit()))
+    };
+    fs_err::read_to_string(document).is_ok_and(|text| {
+        text.lines().any(|line| line.starts_with("1. ") || line.starts_with("Q1: ") || timed(line))
+    })
 }
 
 /// Runs `code` on the task and grades what it submits.

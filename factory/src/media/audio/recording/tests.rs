@@ -45,6 +45,9 @@ fn items(task: u64, blemishes: &BTreeMap<String, f64>, count: usize) -> Recorded
         stream: stream.child("look"),
         vocabulary: &[],
         subject: None,
+        genre: None,
+        source: None,
+        samples: None,
         blemishes,
     };
     let mut values = vec![Vec::new(); STATISTICS.len()];
@@ -105,6 +108,9 @@ fn the_same_draws_give_the_same_bytes() {
         stream: Stream::root(4),
         vocabulary: &[],
         subject: None,
+        genre: None,
+        source: None,
+        samples: None,
         blemishes: &blemishes,
     };
     let render = || {
@@ -124,6 +130,9 @@ fn sizes_tell_nothing_but_tasks_differ() {
             stream: Stream::root(task),
             vocabulary: &[],
             subject: None,
+            genre: None,
+            source: None,
+            samples: None,
             blemishes: &none,
         };
         let mut draws = Draws::new(Stream::root(task).index(item));
@@ -142,6 +151,9 @@ fn damaged_bytes_are_refused_or_read_without_panic() {
         stream: Stream::root(1),
         vocabulary: &[],
         subject: None,
+        genre: None,
+        source: None,
+        samples: None,
         blemishes: &none,
     };
     let mut draws = Draws::new(Stream::root(2));

@@ -28,6 +28,9 @@ fn sample(seed: u64, blemishes: &[(&str, f64)]) -> GraphSample {
         stream: stream.child("look"),
         vocabulary: &[],
         subject: None,
+        genre: None,
+        source: None,
+        samples: None,
         blemishes: &blemishes,
     };
     let mut sample = GraphSample {

@@ -15,6 +15,9 @@ fn items(subject: Subject, task: u64, rows: u64) -> (Vec<Vec<f64>>, Vec<Vec<u8>>
         stream,
         vocabulary: &[],
         subject: Some(subject),
+        genre: None,
+        source: None,
+        samples: None,
         blemishes: &BTreeMap::new(),
     };
     let item = |row: u64| {

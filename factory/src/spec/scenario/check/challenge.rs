@@ -1,5 +1,7 @@
 //! What is wrong with a story about rows whose answer has a form of its own.
 
+mod positions;
+
 use super::{MOST_BOUND, StoryError, check_names, check_page, check_text, count, form};
 use crate::spec::challenge::ChallengeRule;
 use crate::spec::extraction::VERBS;
@@ -29,6 +31,12 @@ pub(super) fn check(story: &ChallengeScenario) -> Result<(), StoryError> {
         check_text("`shows`", &column.shows, 200)?;
     }
     check_text("`means`", &story.means, 200)?;
+    match (&story.positions, story.formulation) {
+        (Some(told), Formulation::Positions) => return positions::check(story, told),
+        (None, Formulation::Positions) => return form("`positions` is needed".to_owned()),
+        (Some(_), _) => return form("`positions`: rows have one answer each".to_owned()),
+        (None, _) => {}
+    }
     if story.formulation == Formulation::Retrieval {
         return check_measures(story);
     }
@@ -118,10 +126,10 @@ mod tests {
     use super::*;
 
     /// A change, and the code and the words of the refusal that it causes.
-    type Case = (fn(&mut ChallengeScenario), &'static str, &'static str);
+    pub(super) type Case = (fn(&mut ChallengeScenario), &'static str, &'static str);
 
     /// An embedded story is refused after each change.
-    fn refused(formulation: Formulation, cases: &[Case]) {
+    pub(super) fn refused(formulation: Formulation, cases: &[Case]) {
         let mut stories = all().unwrap().into_iter().filter_map(|scenario| match scenario.story {
             Story::Challenge(story) => Some(*story),
             _ => None,

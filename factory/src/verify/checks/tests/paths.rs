@@ -195,7 +195,7 @@ fn recordings_that_carry_more_than_samples_are_seen() {
         file[4..8].copy_from_slice(&size.to_le_bytes());
     };
     let list = b"LIST\x08\0\0\0INFOsick";
-    for task in [
+    for task in vec![
         one_changed(&bench, |file| {
             file.extend(list);
             sized(file);
@@ -218,7 +218,7 @@ fn tables_of_links_that_carry_more_than_links_are_seen() {
     let text = |file: &mut Vec<u8>, from: &str, to: &str| {
         *file = String::from_utf8_lossy(file).replacen(from, to, 1).into_bytes();
     };
-    for task in [
+    for task in vec![
         class_changed(&bench, |file| text(file, "weight", "Weight")),
         one_changed(&bench, |file| text(file, "\n", "\r\n")),
         one_changed(&bench, |file| text(file, "\n", "\n\n")),
