@@ -30,7 +30,7 @@ THANKS = (
 ASKED = "turned to the management|went off on|put in the request|was handed in on"
 ANSWERED = "gave its answer|reached us on|came to a decision|was shown the verdict"
 PAID = (
-    "has been settled|paid out|were transferred|cost us|of the cash box|the treasurer released"
+    "has been settled|paid out|were transferred|looking after|of the cash box|the treasurer released"
     "|was paid in full|signed the transfer"
 )
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
