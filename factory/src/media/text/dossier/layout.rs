@@ -158,10 +158,10 @@ fn head(entry: &Entry, volume: &Volume, phrasing: &mut Phrasing<'_>, draws: &mut
         Register::Log => format!("{} {time}\n", dates.weekday(entry.day)),
         Register::Forum => format!("{}, {time}\n", phrasing.clause("user", &[], draws)),
         Register::Minutes | Register::Inspection => {
-            format!("{number}. {}\n", phrasing.clause("heading", &[], draws))
+            format!("{number}. {}\n", phrasing.title("heading", draws))
         }
         Register::Interview => {
-            format!("Q{number}: {}\nA{number}: ", phrasing.clause("question", &[], draws))
+            format!("Q{number}: {}\nA{number}: ", phrasing.title("question", draws))
         }
     }
 }

@@ -22,6 +22,11 @@ const SOURCES: [&str; 3] = ["trade filler", "register filler", "common filler"];
 const SHARES: [f64; 3] = [0.52, 0.26, 0.22];
 const FORMAL_SHARES: [f64; 3] = [0.56, 0.34, 0.1];
 
+/// How often one sentence may stand in a dossier.
+const MOST: usize = 2;
+/// Draws of a sentence that has not stood so often. A bank has many more.
+const TRIES: usize = 60;
+
 /// The sentences of a kind in random order: none comes again before all others have come.
 #[derive(Debug, Default)]
 struct Deck {
@@ -33,6 +38,8 @@ struct Deck {
 pub(super) struct Phrasing<'a> {
     volume: &'a Volume,
     decks: BTreeMap<&'static str, Deck>,
+    /// How often each clause beside the story stands there.
+    told: BTreeMap<String, usize>,
     /// What the management is asked for.
     plea: String,
 }
@@ -40,7 +47,7 @@ pub(super) struct Phrasing<'a> {
 impl<'a> Phrasing<'a> {
     pub(super) fn new(volume: &'a Volume, draws: &mut Draws) -> Self {
         let plea = draws.pick(BANKS.common.of("plea")).text.clone();
-        Self { volume, decks: BTreeMap::new(), plea }
+        Self { volume, decks: BTreeMap::new(), told: BTreeMap::new(), plea }
     }
 
     /// All sentences of a deck that suit the genre.
@@ -91,11 +98,30 @@ impl<'a> Phrasing<'a> {
         frame.replace("{c}", &clause)
     }
 
+    /// A clause that stands [`MOST`] times at most, of the kind that `kind` draws.
+    fn fresh(&mut self, kind: impl Fn(&mut Draws) -> &'static str, draws: &mut Draws) -> String {
+        let mut clause = String::new();
+        for _ in 0..TRIES {
+            let kind = kind(draws);
+            clause = self.clause(kind, &[], draws);
+            if self.told.get(&clause).is_none_or(|count| *count < MOST) {
+                break;
+            }
+        }
+        *self.told.entry(clause.clone()).or_default() += 1;
+        clause
+    }
+
+    /// What stands above an entry, of the kind `heading` or `question`.
+    pub(super) fn title(&mut self, kind: &'static str, draws: &mut Draws) -> String {
+        self.fresh(|_| kind, draws)
+    }
+
     /// A sentence beside the story: the trade's, the register's or anybody's.
     pub(super) fn filler(&mut self, draws: &mut Draws) -> String {
         let formal = self.volume.genre.register.is_formal();
-        let source = draws.weighted(if formal { &FORMAL_SHARES } else { &SHARES });
-        self.clause(SOURCES[source], &[], draws)
+        let shares = if formal { FORMAL_SHARES } else { SHARES };
+        self.fresh(|draws| SOURCES[draws.weighted(&shares)], draws)
     }
 
     /// The same with somebody in it.
