@@ -272,7 +272,12 @@ def entry_place(entry):
     date = re.search(rf"\b(?:(\d+) {MONTH}|{MONTH} (\d+))", head)
     if clock and date:
         number, month, other, behind = date.groups()
-        return 45000 * MONTHS.index(month or other) + 1440 * int(number or behind) + 60 * int(clock[1]) + int(clock[2])
+        return (
+            45000 * MONTHS.index(month or other)
+            + 1440 * int(number or behind)
+            + 60 * int(clock[1])
+            + int(clock[2])
+        )
     number = re.match(r"Q?(\d+)[.:]", head)
     return int(number[1]) if number else None
 
@@ -292,7 +297,9 @@ def dossier_structure(column):
         return {}
     columns = {}
     split = [[re.findall(r"[a-z']+", entry) for entry in paper] for paper in papers]
-    counts = pd.Series([word for paper in split for word in {w for entry in paper for w in entry}]).value_counts()
+    counts = pd.Series(
+        [word for paper in split for word in {w for entry in paper for w in entry}]
+    ).value_counts()
     usual = list(counts.index[counts.between(0.1 * len(papers), 0.95 * len(papers))][:150])
     for word in usual:
         held = [[entry.count(word) for entry in paper] for paper in split]
@@ -312,10 +319,13 @@ def dossier_structure(column):
     for word in usual[:80]:
         columns[f"{column} last {word}"] = [row.count(word) for row in last]
     money = [re.findall(r"[^.?\n]*\b\d+ euros[^.?\n]*", " . ".join(paper)) for paper in papers]
-    beside = pd.Series([w for row in money for s in row for w in set(re.findall(r"[a-z]+", s))]).value_counts()
+    beside = pd.Series(
+        [w for row in money for s in row for w in set(re.findall(r"[a-z]+", s))]
+    ).value_counts()
     for word in beside.index[:25]:
         columns[f"{column} euros {word}"] = [
-            sum(float(re.search(r"(\d+) euros", s)[1]) for s in row if re.search(rf"\b{word}\b", s)) for row in money
+            sum(float(re.search(r"(\d+) euros", s)[1]) for s in row if re.search(rf"\b{word}\b", s))
+            for row in money
         ]
     return columns
 

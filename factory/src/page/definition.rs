@@ -24,7 +24,7 @@ static DEFINITIONS: LazyLock<BTreeMap<String, BTreeMap<String, String>>> = LazyL
 /// let prediction = Prediction::Number { column: "yield_kg".to_owned() };
 /// let text = definition(Metric::Rmse, &prediction).unwrap();
 /// assert!(text.contains("value of `yield_kg`"));
-/// assert!(text.contains("rmse = sqrt(sum over rows of (t - p)^2 / n)"));
+/// assert!(text.contains("rmse = sqrt(mean over rows of (t - p)^2)"));
 /// assert_eq!(definition(Metric::Ssim, &prediction), None);
 /// ```
 pub fn definition(metric: Metric, prediction: &Prediction) -> Option<String> {

@@ -112,7 +112,12 @@ pub(super) fn table(columns: &[ColumnFacts], phrases: &mut Phrases) -> String {
 pub(super) fn evaluation(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
     phrases.set("measure", measure_of(blueprint.metric, &blueprint.prediction));
     phrases.set("metric", blueprint.metric.to_string());
-    phrases.set("better", better(blueprint.metric));
+    let better = match blueprint.metric.direction() {
+        Direction::HigherIsBetter => "higher_better",
+        Direction::LowerIsBetter => "lower_better",
+    };
+    let better = phrases.text(better);
+    phrases.set("better", better);
     let definition = definition(blueprint.metric, &blueprint.prediction);
     let definition = definition.expect("a test finds every metric");
     let symbol = match blueprint.along() {

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     /// Symbols that are facts of a task.
-    const FACTS: [&str; 49] = [
+    const FACTS: [&str; 53] = [
         "extension",
         "bytes",
         "most",
@@ -207,6 +207,10 @@ mod tests {
         "content",
         "pixels",
         "second",
+        "position",
+        "positions",
+        "sequence",
+        "place_column",
     ];
 
     fn slots(pattern: &Pattern) -> Vec<&str> {

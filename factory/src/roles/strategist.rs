@@ -36,7 +36,7 @@ use tasks::task::{Formulation, Modality, RowCounts, Split};
 /// Clean rows on which a rule is balanced.
 pub(super) const POPULATION: usize = 3000;
 /// Samples of all soundscapes of a task together, of 2 bytes each.
-const MOST_SAMPLES: usize = 32_000_000;
+const MOST_SAMPLES: usize = 42_000_000;
 /// The share of its soundscapes that are trained on, where there is no room for more.
 const TRAINED: (usize, usize) = (9, 20);
 /// Drafts of a rule before the strategist gives up.

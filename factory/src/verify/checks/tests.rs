@@ -62,7 +62,14 @@ impl Bench {
         let root = tempfile::tempdir().unwrap();
         let set = SeedSet::resolve(MLEBENCH).unwrap();
         let seeds = set.seeds();
-        let stories = scenario::all().unwrap();
+        let mut stories = scenario::all().unwrap();
+        stories.retain(|story| match (&story.story, format) {
+            (Story::Table(table), Some(format)) => table
+                .item
+                .as_ref()
+                .is_none_or(|item| item.medium.reader().formats().contains(&format)),
+            _ => true,
+        });
         let mix = Mix::paper().only(|other| other == cell).unwrap();
         let request = Request { mix, count: 1, val_count: 0, ..Request::for_tests() };
         let plan = plan::plan(&request, seeds, &stories).unwrap();

@@ -156,13 +156,17 @@ fn items_of_every_medium_that_tell_are_seen() {
         let task = bench.with(|draft| {
             let assets = &mut draft.facts.assets;
             let mut draws = Draws::new(draft.facts.blueprint.origin.stream("test"));
+            let sizes: Vec<usize> =
+                assets.train_items.iter().map(|item| item.bytes.len()).collect();
+            let spread = sizes.iter().max().unwrap() - sizes.iter().min().unwrap();
+            let most = spread.max(300);
             for (items, truth) in [
                 (&mut assets.train_items, &assets.train_truth),
                 (&mut assets.test_items, &assets.test_truth),
             ] {
                 for (item, target) in items.iter_mut().zip(truth.as_numbers()) {
-                    // A few bytes more for one class, by and large.
-                    let more = draws.whole(0, 400) + if target > 0.5 { 300 } else { 0 };
+                    // More bytes for one class, by and large, than items differ by themselves.
+                    let more = draws.whole(0, most) + if target > 0.5 { most } else { 0 };
                     item.bytes.extend(vec![b' '; more]);
                 }
             }
