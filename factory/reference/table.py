@@ -5,6 +5,7 @@ those of the test rows), `files` and `texts` (columns that name files or hold pr
 `columns`: clean number columns, which the parts that follow add to.
 """
 import glob
+import itertools
 import json
 import re
 import warnings
@@ -45,6 +46,12 @@ columns = {}
 for name in names:
     if name not in words and name not in kinds:
         columns[name] = x[name].astype(float).where(x[name] != -999)
+# How far places of a row are apart, in kilometres: latitudes and longitudes are in degrees.
+places = [name[:-4] for name in columns if name.endswith("_lat") and f"{name[:-4]}_lon" in columns]
+for one, other in itertools.combinations(places, 2):
+    lat, lon, to_lat, to_lon = (np.radians(columns[f"{p}_{end}"]) for p in (one, other) for end in ("lat", "lon"))
+    h = np.sin((to_lat - lat) / 2) ** 2 + np.cos(lat) * np.cos(to_lat) * np.sin((to_lon - lon) / 2) ** 2
+    columns[f"{one} to {other}"] = 2 * 6371.0088 * np.arcsin(np.sqrt(h))
 for name in [name for name, kind in kinds.items() if kind == "list of readings"]:
     lists = [[float(value) for value in str(cell).split()] for cell in x[name]]
     for what, summary in (("mean", np.mean), ("largest", np.max), ("least", np.min), ("count", len)):

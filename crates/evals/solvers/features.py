@@ -108,7 +108,22 @@ def plain_columns(y):
         if len(counts) > 8 and name != SERIES:
             columns[f"{name} count"] = cells.map(counts).astype(float)
             columns.update(mean_targets(name, y))
-    return columns
+    return {**columns, **distances(columns)}
+
+
+def distances(columns):
+    """How far any two places of a row are apart, in kilometres. Places have columns with `_lat` and
+    `_lon` at the end of their names."""
+    places = [name[:-4] for name in columns if name.endswith("_lat") and f"{name[:-4]}_lon" in columns]
+    found = {}
+    for at, one in enumerate(places):
+        for other in places[at + 1 :]:
+            ends = [np.radians(columns[f"{place}_{end}"]) for place in (one, other) for end in ("lat", "lon")]
+            lat, lon, to_lat, to_lon = ends
+            h = np.sin((to_lat - lat) / 2) ** 2
+            h += np.cos(lat) * np.cos(to_lat) * np.sin((to_lon - lon) / 2) ** 2
+            found[f"{one} to {other}"] = 2 * 6371.0088 * np.arcsin(np.sqrt(h))
+    return found
 
 
 def nested(name):

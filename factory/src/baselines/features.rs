@@ -3,13 +3,15 @@
 use crate::data::assets::Assets;
 use crate::data::items::Item;
 use crate::data::labels::Truth;
+use crate::data::places;
 use crate::data::table::Cells;
 use crate::media::Reading;
 use crate::media::graph::nodes::{NodeNetwork, Structure};
 use crate::numeric::matrix::from_columns;
 use crate::numeric::moments::median;
 use ndarray::Array2;
-use std::collections::BTreeSet;
+use polars::prelude::{Column, DataFrame};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many training rows the shares of classes among neighbours are drawn to the whole by.
 const PRIOR: f64 = 2.0;
@@ -30,8 +32,8 @@ pub fn plain(assets: &Assets) -> Inputs {
 }
 
 /// What a practised engineer feeds to a forest: the number columns, an indicator per word, the
-/// items' generic readings, what is usually computed of a row's records, and its place in the
-/// network.
+/// items' generic readings, what is usually computed of a row's records and places, and its place in
+/// the network.
 pub fn generic(assets: &Assets) -> Inputs {
     encode(assets, true, |reading| &reading.generic)
 }
@@ -69,12 +71,16 @@ fn encode(assets: &Assets, words: bool, read: impl Fn(&Reading) -> &Vec<f64>) ->
             _ => {}
         }
     }
+    if words {
+        left.extend(places::usual(&numbers(&assets.train)));
+        right.extend(places::usual(&numbers(&assets.test)));
+    }
     left.extend(columns(&assets.train_items, &read));
     right.extend(columns(&assets.test_items, &read));
     if words {
         let rows = assets.order.train.len() + assets.order.test.len();
         let of_records = assets.records.iter().flat_map(|records| records.summaries(rows));
-        for column in of_records.chain(places(assets)) {
+        for column in of_records.chain(in_network(assets)) {
             let of = |rows: &[usize]| rows.iter().map(|row| column[*row]).collect();
             left.push(of(&assets.order.train));
             right.push(of(&assets.order.test));
@@ -82,6 +88,15 @@ fn encode(assets: &Assets, words: bool, read: impl Fn(&Reading) -> &Vec<f64>) ->
     }
     let (train, test) = (assets.order.train.len(), assets.order.test.len());
     Inputs { train: from_columns(train, &left), test: from_columns(test, &right) }
+}
+
+/// The number columns of a table.
+fn numbers(table: &DataFrame) -> BTreeMap<String, Vec<f64>> {
+    let numbers = |column: &Column| match Cells::from_column(column) {
+        Cells::Numbers(values) => Some((column.name().to_string(), values)),
+        Cells::Text(_) => None,
+    };
+    table.columns().iter().filter_map(numbers).collect()
 }
 
 /// What is usually computed of lists of readings: their number, mean, least and largest; `None`
@@ -109,7 +124,7 @@ fn readings(cells: &[&str]) -> Option<[Vec<f64>; 4]> {
 
 /// What is usually computed of nodes, for all rows: degrees, triangles, and the shares of each
 /// class among those neighbours whose class is known.
-pub fn places(assets: &Assets) -> Vec<Vec<f64>> {
+pub fn in_network(assets: &Assets) -> Vec<Vec<f64>> {
     if assets.links.is_empty() {
         return Vec::new();
     }

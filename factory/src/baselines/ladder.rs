@@ -223,9 +223,8 @@ fn relative_median(values: &[f64]) -> f64 {
 /// items' statistics estimated, records summed up, and neighbours' means taken over the links.
 pub fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
     let whole = assets.whole();
-    let readings = blueprint.structure.readings.as_ref();
-    let (mutations, block) = (&blueprint.mutations, blueprint.block());
-    let mut frame = repaired(&whole, &assets.train, mutations, readings, block);
+    let (structure, mutations) = (&blueprint.structure, &blueprint.mutations);
+    let mut frame = repaired(&whole, &assets.train, mutations, structure, blueprint.block());
     if let Some(layout) = blueprint.item() {
         let mut estimates = features::columns(&assets.train_items, |reading| &reading.estimates);
         let of_test = features::columns(&assets.test_items, |reading| &reading.estimates);

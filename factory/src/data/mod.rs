@@ -10,6 +10,7 @@ pub mod likeness;
 pub mod mutation;
 pub mod network;
 pub(crate) mod nominal;
+pub mod places;
 mod readings;
 pub mod records;
 pub mod score;

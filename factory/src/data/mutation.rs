@@ -1,12 +1,13 @@
 //! Mutations at work on written tables, and what a careful solver undoes of them.
 
+use super::places;
 use super::table::{self, Cells};
 use crate::numeric::draws::{Draws, floor};
 use crate::numeric::moments::{median, moments};
 use crate::spec::mutation::{Mutation, SENTINEL};
 use crate::spec::rule::Frame;
 use crate::spec::scenario::NumberColumn;
-use crate::spec::structure::ReadingSpec;
+use crate::spec::structure::RowStructure;
 use polars::prelude::DataFrame;
 use tasks::stream::Stream;
 
@@ -175,21 +176,26 @@ fn gaps(cells: &Cells, share: f64, draws: &mut Draws) -> Vec<usize> {
     (0..chances.len()).filter(|row| draws.chance(chances[*row])).collect()
 }
 
-/// The frame a careful solver can rebuild from written features: lists summed up, mutations undone, gaps
-/// filled with the medians of `reference` (the training rows).
+/// The frame a careful solver can rebuild from written features: lists summed up, distances of places
+/// computed, mutations undone, gaps filled with the medians of `reference` (the training rows).
 pub fn repaired(
     table: &DataFrame,
     reference: &DataFrame,
     mutations: &[Mutation],
-    readings: Option<&ReadingSpec>,
+    structure: &RowStructure,
     block: usize,
 ) -> Frame {
     let undone = |table: &DataFrame| {
         let mut frame = written(table);
-        if let Some(spec) = readings
+        if let Some(spec) = &structure.readings
             && let Some(lists) = frame.words.remove(&spec.column)
         {
             let values = lists.iter().map(|list| spec.summary.of(list)).collect();
+            frame.numbers.insert(spec.of.clone(), values);
+        }
+        if let Some(spec) = &structure.places
+            && let Some(values) = places::distances(spec, &frame.numbers)
+        {
             frame.numbers.insert(spec.of.clone(), values);
         }
         for mutation in mutations {

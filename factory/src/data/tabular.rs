@@ -4,14 +4,16 @@ use super::assets::Order;
 use super::bonds::Bonds;
 use super::latents;
 use super::network::{self, Ties};
-use super::readings;
+use super::{places, readings};
 use crate::data::table;
 use crate::numeric::draws::{Draws, floor, normal_cdf};
 use crate::numeric::rounding::round;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::rule::Frame;
 use crate::spec::scenario::{NumberColumn, Shape};
+use crate::spec::structure::COORDINATE_DECIMALS;
 use polars::prelude::DataFrame;
+use std::collections::BTreeMap;
 use tasks::stream::Stream;
 
 /// Draws clean columns, and the same as they are written; rows that are nodes come with ties.
@@ -27,19 +29,27 @@ pub fn draw(
 /// Clean columns of exchangeable rows, and the same as they are written.
 pub fn written(blueprint: &Blueprint, frame: Frame, stream: Stream) -> (Frame, DataFrame, Order) {
     // Words and numbers alternate in real tables; here their order is drawn once per task.
-    let recorded = |column: &&NumberColumn| {
-        blueprint.structure.records.as_ref().is_some_and(|spec| spec.of == column.name)
-    };
+    let structure = &blueprint.structure;
+    let worked_out = |column: &&NumberColumn| structure.worked_out() == Some(&*column.name);
+    let placed: BTreeMap<String, Vec<f64>> = structure
+        .places
+        .iter()
+        .flat_map(|spec| {
+            let columns = places::coordinates(spec, &frame.numbers[&spec.of], stream);
+            spec.columns().into_iter().zip(columns)
+        })
+        .collect();
     let mut names: Vec<(String, Option<usize>)> = blueprint
         .numbers
         .iter()
-        .filter(|column| !recorded(column))
+        .filter(|column| !worked_out(column))
         .map(|column| (column.name.clone(), Some(column.decimals)))
         .chain(blueprint.words.iter().map(|spec| (spec.column.name.clone(), None)))
-        .chain(blueprint.structure.columns().map(|column| (column.to_owned(), None)))
+        .chain(structure.columns().map(|column| (column.to_owned(), None)))
+        .chain(placed.keys().map(|column| (column.clone(), Some(COORDINATE_DECIMALS))))
         .collect();
     Draws::new(stream.child("column order")).shuffle(&mut names);
-    let listed = blueprint.structure.readings.as_ref().and_then(|spec| {
+    let listed = structure.readings.as_ref().and_then(|spec| {
         Some((spec, blueprint.numbers.iter().find(|column| column.name == spec.of)?))
     });
     let column = |(name, decimals): &(String, Option<usize>)| match decimals {
@@ -47,7 +57,10 @@ pub fn written(blueprint: &Blueprint, frame: Frame, stream: Stream) -> (Frame, D
             let lists = readings::lists(spec, column, &frame.numbers[name], stream);
             table::texts(&spec.column, lists)
         }
-        Some(decimals) => table::numbers(name, &frame.numbers[name], *decimals),
+        Some(decimals) => {
+            let values = placed.get(name).unwrap_or_else(|| &frame.numbers[name]);
+            table::numbers(name, values, *decimals)
+        }
         None => table::texts(name, &frame.words[name]),
     };
     let table = table::from_columns(names.iter().map(column).collect());

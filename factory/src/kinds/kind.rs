@@ -115,6 +115,7 @@ pub trait TaskKind: fmt::Debug + Sync {
             (Some(item), Modality::Multimodal) => format!("{item} and a table"),
             (Some(item), _) => item.to_owned(),
             (None, _) if blueprint.structure.records.is_some() => "a table with records".to_owned(),
+            (None, _) if blueprint.structure.places.is_some() => "a table with places".to_owned(),
             (None, _) => "a table".to_owned(),
         }
     }

@@ -5,6 +5,7 @@
 //! a frame `x` of the public training and test rows. It stays in the manifest and is never shown
 //! to other agents.
 
+use crate::data::places::RADIUS;
 use crate::media::Storage;
 use crate::media::graph::nodes;
 use crate::spec::blueprint::{Blueprint, Link, Target};
@@ -12,7 +13,7 @@ use crate::spec::generated::{GeneratedItemLayout, ItemForm};
 use crate::spec::layout::{ItemLayout, NetworkLayout};
 use crate::spec::mutation::{Mutation, SENTINEL};
 use crate::spec::rule::{Expr, Term, Test};
-use crate::spec::structure::{ReadingSpec, RecordFormat, Relation, Summary};
+use crate::spec::structure::{COORDINATES, ReadingSpec, RecordFormat, Relation, Summary, There};
 use std::fmt::Write as _;
 
 /// A script's lines that undo the mutations and replace `x` by the terms of the rule (`t0`, ...) and
@@ -20,7 +21,8 @@ use std::fmt::Write as _;
 /// `np` are imported by the caller, the functions of [`reader`] are defined where rows have items or
 /// are nodes, and rows of one series are in time order.
 pub(crate) fn oracle(blueprint: &Blueprint) -> String {
-    let mut code = summed(blueprint) + &related(blueprint) + &undone(blueprint);
+    let told = [summed, related, placed].map(|lines| lines(blueprint));
+    let mut code = told.concat() + &undone(blueprint);
     if let Some(layout) = blueprint.item() {
         code.push_str(&estimates(layout));
     }
@@ -149,6 +151,30 @@ fn related(blueprint: &Blueprint) -> String {
          x[{of:?}] = pd.concat(k).map(r).to_numpy()\n",
     );
     code
+}
+
+/// Lines that add the distance that follows from a row's places.
+fn placed(blueprint: &Blueprint) -> String {
+    let Some(spec) = &blueprint.structure.places else { return String::new() };
+    let of = |name: &String| COORDINATES.map(|end| format!("{name}_{end}"));
+    let ([lat, lon], unit) = (of(&spec.here), spec.unit);
+    let far = match &spec.there {
+        There::Written { name } => {
+            let [to_lat, to_lon] = of(name);
+            format!("far(x[{to_lat:?}], x[{to_lon:?}])")
+        }
+        There::Unwritten { places } => {
+            format!("np.min([far(*p) for p in {places:?}], axis=0)")
+        }
+    };
+    format!(
+        "def far(c, d):\n    \
+         a, b, c, d = (np.radians(v) for v in (x[{lat:?}], x[{lon:?}], c, d))\n    \
+         h = np.sin((c - a) / 2) ** 2 + np.cos(a) * np.cos(c) * np.sin((d - b) / 2) ** 2\n    \
+         return 2 * {RADIUS} * np.arcsin(np.sqrt(h))\n\
+         x[{:?}] = {far} / {unit:?}\n",
+        spec.of
+    )
 }
 
 /// Fills gaps with the medians of the training rows.

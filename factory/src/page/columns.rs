@@ -56,6 +56,8 @@ pub(super) enum ColumnContent {
     },
     /// Numbers between two bounds, both in the training rows; `None` where all are missing.
     Number(Option<(f64, f64)>),
+    /// Degrees of latitude or longitude, which of them, between two bounds.
+    Coordinate(&'static str, Option<(f64, f64)>),
     /// Words, sorted.
     Category(Vec<String>),
     /// The opaque name of a row's group; groups of test rows are new.
@@ -157,6 +159,9 @@ impl ColumnFacts {
             }
             ColumnContent::Shown { kind, values, shows } => (*kind, format!("{values}: {shows}")),
             ColumnContent::Number(bounds) => (words.number.as_str(), range(bounds)),
+            ColumnContent::Coordinate(name, bounds) => {
+                return (format!("{name} in degrees"), range(bounds));
+            }
             ColumnContent::Category(words) => ("category", words.join(" / ")),
             ColumnContent::Group => {
                 ("group", format!("{}; the groups of test rows are new", words.opaque))
@@ -284,7 +289,13 @@ fn feature(blueprint: &Blueprint, name: &str, cells: Cells<'_>) -> ColumnContent
             let (least, most) = (lengths.clone().min(), lengths.max());
             ColumnContent::Readings(least.unwrap_or(0), most.unwrap_or(0))
         }
-        Cells::Numbers(values) => ColumnContent::Number(bounds(&values, announced)),
+        Cells::Numbers(values) => {
+            let bounds = bounds(&values, announced);
+            match structure.places.as_ref().and_then(|spec| spec.coordinate(name)) {
+                Some(coordinate) => ColumnContent::Coordinate(coordinate, bounds),
+                None => ColumnContent::Number(bounds),
+            }
+        }
         Cells::Text(mut words) => {
             words.retain(|word| !word.is_empty());
             words.sort_unstable();

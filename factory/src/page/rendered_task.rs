@@ -7,7 +7,7 @@ use crate::spec::config::Preset;
 use crate::spec::levels::Levels;
 use crate::spec::mix::Cell;
 use crate::spec::plan::Slot;
-use crate::spec::scenario::{self, Scenario};
+use crate::spec::scenario::{self, Scenario, Story};
 use crate::spec::seed_set::{MLEBENCH, SeedSet};
 use crate::verify;
 use std::sync::LazyLock;
@@ -33,6 +33,21 @@ impl RenderedTask {
     /// The same held out and with many test rows: more than half of such tables have records.
     pub(crate) fn held_out(cell: Cell, index: u64) -> Self {
         Self::of(cell, index, Split::Val, Preset::Large)
+    }
+
+    /// Tasks of both sides whose rows have places on a map.
+    pub(crate) fn placed() -> Vec<Self> {
+        let cell: Cell = "tabular/binary".parse().unwrap();
+        let (_, stories) = &*LIBRARY;
+        let has_map = |story: &&Scenario| match &story.story {
+            Story::Table(table) => table.map.is_some(),
+            _ => false,
+        };
+        let fitting = stories.iter().filter(|story| story.serves(cell)).zip(0..);
+        let with_map = fitting.filter(|(story, _)| has_map(story));
+        let both = with_map.flat_map(|(_, index)| [(index, Split::Train), (index, Split::Val)]);
+        let tasks = both.map(|(index, split)| Self::of(cell, index, split, Preset::Large));
+        tasks.filter(|task| task.blueprint.structure.places.is_some()).collect()
     }
 
     fn of(cell: Cell, index: u64, split: Split, preset: Preset) -> Self {

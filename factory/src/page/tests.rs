@@ -5,8 +5,10 @@ use super::*;
 use crate::spec::blueprint::Target;
 use crate::spec::mix::Cell;
 use crate::spec::mutation::Mutation;
+use crate::spec::structure::There;
 use crate::verify;
 use std::collections::BTreeSet;
+use tasks::task::Split;
 
 impl RenderedTask {
     fn page(&self) -> String {
@@ -123,6 +125,30 @@ fn pages_tell_the_columns_of_records_and_not_what_is_made_of_them() {
         }
     }
     assert!(recorded > 2, "{recorded} of 12 tasks have records");
+}
+
+#[test]
+fn pages_tell_the_columns_of_places_and_no_place_that_stands_in_no_file() {
+    let tasks = RenderedTask::placed();
+    let mut unwritten = 0;
+    for task in &tasks {
+        let spec = task.blueprint.structure.places.as_ref().unwrap();
+        let page = task.page();
+        assert!(!page.contains(&format!("`{}`", spec.of)), "{page}");
+        for (column, kind) in spec.columns().iter().zip(["latitude", "longitude"].iter().cycle()) {
+            let line = format!("| `{column}` | {kind} in degrees | ");
+            assert!(page.contains(&line), "{line}: {page}");
+        }
+        assert!(glance_of(&page).contains("- Data: a table with places"), "{page}");
+        if let There::Unwritten { places } = &spec.there {
+            unwritten += 1;
+            assert_eq!(task.blueprint.split, Split::Val);
+            for degrees in places.iter().flatten() {
+                assert!(!page.contains(&degrees.to_string()), "{degrees}: {page}");
+            }
+        }
+    }
+    assert!(tasks.len() > 5 && unwritten > 1, "{} tasks, {unwritten} unwritten", tasks.len());
 }
 
 #[test]

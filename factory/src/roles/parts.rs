@@ -25,8 +25,8 @@ pub(super) struct Parts {
     /// How columns move the target, as far as the story says.
     effects: BTreeMap<String, Effect>,
     follows: Vec<Follows>,
-    /// The column that records hold: mechanisms begin with it.
-    recorded: Option<String>,
+    /// The column that records or places hold: mechanisms begin with it.
+    worked_out: Option<String>,
 }
 
 impl Parts {
@@ -47,8 +47,8 @@ impl Parts {
             effects.remove(column);
         }
         let follows = blueprint.follows.clone();
-        let recorded = blueprint.structure.records.as_ref().map(|spec| spec.of.clone());
-        let parts = Self { effects, follows, recorded, ..Self::among(blueprint, words) };
+        let worked_out = blueprint.structure.worked_out().map(str::to_owned);
+        let parts = Self { effects, follows, worked_out, ..Self::among(blueprint, words) };
         parts.of_causes()
     }
 
@@ -59,8 +59,8 @@ impl Parts {
 
     /// The same without columns that move nothing, where enough are left.
     fn of_causes(mut self) -> Self {
-        // A straight line reads no records.
-        self.floors.retain(|name| Some(name) != self.recorded.as_ref());
+        // A straight line reads no records and knows no distances.
+        self.floors.retain(|name| Some(name) != self.worked_out.as_ref());
         if self.effects.is_empty() {
             return self;
         }
@@ -84,7 +84,7 @@ impl Parts {
 
     /// The parts without what a story says of causes.
     fn among(blueprint: &Blueprint, words: Vec<WordColumn>) -> Self {
-        let (effects, follows, recorded) = (BTreeMap::new(), Vec::new(), None);
+        let (effects, follows, worked_out) = (BTreeMap::new(), Vec::new(), None);
         let own =
             |name: &String| blueprint.queries().is_some_and(|queries| queries.own.contains(name));
         let (of_queries, of_rows): (Vec<String>, Vec<String>) =
@@ -101,7 +101,7 @@ impl Parts {
                 second: own.cloned().collect(),
                 effects,
                 follows,
-                recorded,
+                worked_out,
             };
         }
         let Some(item) = blueprint.item() else {
@@ -115,7 +115,7 @@ impl Parts {
                 second: of_queries,
                 effects,
                 follows,
-                recorded,
+                worked_out,
             };
         };
         let reach = |reach: Reach| -> Vec<String> {
@@ -137,7 +137,7 @@ impl Parts {
             second,
             effects,
             follows,
-            recorded,
+            worked_out,
         }
     }
 
@@ -181,7 +181,7 @@ impl Parts {
         };
         let mut first = free(shuffled(&self.first, draws));
         // Stable: the others stay in their order.
-        first.sort_by_key(|name| Some(name) != self.recorded.as_ref());
+        first.sort_by_key(|name| Some(name) != self.worked_out.as_ref());
         let second = free(shuffled(&self.second, draws));
         let rest = if second.is_empty() {
             first
@@ -253,10 +253,12 @@ fn meaning(blueprint: &Blueprint, name: &String) -> String {
     if blueprint.queries().is_some_and(|queries| queries.own.contains(name)) {
         return "the same in all rows of a query".to_owned();
     }
-    if blueprint.structure.records.as_ref().is_some_and(|records| records.of == *name) {
-        return "in no table, but follows from the row's records in a second file; at least one \
-                term has to use it"
-            .to_owned();
+    if blueprint.structure.worked_out().is_some_and(|of| of == name) {
+        let told = match &blueprint.structure.records {
+            Some(_) => "the row's records in a second file",
+            None => "how far a place of the row is from another",
+        };
+        return format!("in no table, but follows from {told}; at least one term has to use it");
     }
     String::new()
 }

@@ -167,7 +167,7 @@ impl RuleRequest<'_> {
     /// | code | reason |
     /// | --- | --- |
     /// | `rule_grammar` | too few or too many terms, a term that is too large, a lag without series |
-    /// | `rule_column` | a column or a word that does not exist, or no term uses what records hold |
+    /// | `rule_column` | a column or a word that does not exist, or no term uses what records or places hold |
     /// | `rule_family` | the mechanism of the family is missing |
     /// | `rule_values` | a term that is not finite, has extreme values or a wave of short period |
     /// | `rule_share` | a term that carries less than 10 % of the variance |
@@ -178,7 +178,7 @@ impl RuleRequest<'_> {
             let detail = format!("no term is {}", self.family().mechanism());
             return Err(RoleRefusal { code: "rule_family", detail });
         }
-        self.check_records(terms)?;
+        self.check_worked_out(terms)?;
         self.check_values(terms)?;
         let mut shares = self.draft.shares.clone();
         let stream = self.blueprint.origin.stream("weights");
@@ -234,13 +234,14 @@ impl RuleRequest<'_> {
         sum
     }
 
-    /// Records that no rule reads would be a file without a reason.
-    fn check_records(&self, terms: &[Expr]) -> Result<(), RoleRefusal> {
-        let Some(records) = &self.blueprint.structure.records else { return Ok(()) };
-        if terms.iter().any(|term| term.number_columns().contains(&*records.of)) {
+    /// Records or places that no rule reads would be there without a reason.
+    fn check_worked_out(&self, terms: &[Expr]) -> Result<(), RoleRefusal> {
+        let Some(of) = self.blueprint.structure.worked_out() else { return Ok(()) };
+        if terms.iter().any(|term| term.number_columns().contains(of)) {
             return Ok(());
         }
-        let detail = format!("no term uses `{}`, which the row's records tell: use it", records.of);
+        let told = if self.blueprint.structure.records.is_some() { "records" } else { "places" };
+        let detail = format!("no term uses `{of}`, which the row's {told} tell: use it");
         Err(RoleRefusal { code: "rule_column", detail })
     }
 

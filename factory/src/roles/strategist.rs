@@ -28,7 +28,7 @@ use crate::spec::scenario::{
     self, Cause, ItemSpec, NumberColumn, NumberTarget, Shape, Story, TableScenario,
 };
 use crate::spec::seed::Trait;
-use crate::spec::structure::{RecordSpec, RowStructure};
+use crate::spec::structure::RowStructure;
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 use tasks::task::{Formulation, Modality, RowCounts, Split};
@@ -150,10 +150,11 @@ fn rows<E: From<RoleRefusal>>(
     let ruled = blueprint.numbers.iter().take(RULED).map(|column| column.name.clone());
     let causes: Vec<String> = ruled.filter(|name| of_all(name)).collect();
     let causes: Vec<&str> = causes.iter().map(String::as_str).collect();
-    blueprint.structure = structure::rows(&blueprint, &causes, &mut of_seed);
-    // What records hold follows from no written column, or they would not have to be read.
-    if let Some(RecordSpec { of, .. }) = &blueprint.structure.records {
-        blueprint.follows.retain(|line| line.child != *of && line.parent != *of);
+    let map = story.map.as_ref();
+    blueprint.structure = structure::rows(&blueprint, &causes, map, &mut of_seed);
+    // What records or places hold follows from no written column, or they would not have to be read.
+    if let Some(of) = blueprint.structure.worked_out().map(str::to_owned) {
+        blueprint.follows.retain(|line| line.child != of && line.parent != of);
     }
     let population = assets::population(&blueprint, POPULATION);
     let axes = plan.classes.map(nominal::axes);
@@ -367,8 +368,7 @@ fn draft(
         columns.shares = columns.shares.at(brief.levels);
         let terms = families::draft(family, &columns, draws)?;
         let reads = |of: &str| terms.iter().any(|(_, expr)| expr.number_columns().contains(of));
-        let records = blueprint.structure.records.as_ref();
-        records.is_none_or(|spec| reads(&spec.of)).then_some((family, terms))
+        blueprint.structure.worked_out().is_none_or(reads).then_some((family, terms))
     })
 }
 

@@ -2,18 +2,21 @@
 //! rows fall into them, and how rare positives are.
 
 use super::strategist::percent;
+use crate::data::places::toward;
 use crate::numeric::draws::{Draws, floor};
+use crate::numeric::rounding::round;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
 use crate::spec::layout::{Layout, QueryLayout};
 use crate::spec::mix::Cell;
-use crate::spec::scenario::WordColumn;
+use crate::spec::scenario::{MapSpec, WordColumn};
 use crate::spec::seed::Trait;
 use crate::spec::structure::{
-    DateSpec, Drift, GroupSpec, ParentSpec, ReadingSpec, RecordFormat, RecordSpec, Relation,
-    RowStructure, Summary, ZeroSpec,
+    DateSpec, Drift, GroupSpec, ParentSpec, PlaceSpec, ReadingSpec, RecordFormat, RecordSpec,
+    Relation, RowStructure, Summary, There, ZeroSpec,
 };
+use std::f64::consts::TAU;
 use tasks::metrics::Metric;
 use tasks::task::{Formulation, Modality, RowCounts, Split};
 
@@ -288,9 +291,60 @@ fn records(
     })
 }
 
+/// Share of tables whose story has a map and that have no records, with places.
+const MAPPED: f64 = 0.7;
+/// Farthest places that stand in no file, in kilometres: several have room side by side.
+const MOST_UNWRITTEN: f64 = 400.0;
+/// How far unwritten places are from the middle, in the largest distances of rows from them. Of three,
+/// any two are then farther apart than a row may be from both.
+const APART: f64 = 1.3;
+/// Latitudes and longitudes of towns that rows are around, in degrees.
+const TOWNS: [[f64; 2]; 12] = [
+    [45.76, 4.84],
+    [41.15, -8.61],
+    [51.34, 12.37],
+    [50.06, 19.94],
+    [53.48, -2.24],
+    [39.74, -104.99],
+    [44.98, -93.26],
+    [19.43, -99.13],
+    [-30.03, -51.22],
+    [-33.92, 18.42],
+    [12.97, 77.59],
+    [35.01, 135.77],
+];
+
+/// The places of a blueprint's rows, if one of the `causes` is the distance of a story's map.
+fn places(blueprint: &Blueprint, map: Option<&MapSpec>, causes: &[&str]) -> Option<PlaceSpec> {
+    let map = map.filter(|map| causes.contains(&map.distance.as_str()))?;
+    let mut draws = Draws::new(blueprint.origin.stream("places"));
+    if !draws.chance(MAPPED) {
+        return None;
+    }
+    let unit = map.unit()?;
+    let column = blueprint.numbers.iter().find(|column| column.name == map.distance)?;
+    let (farthest, middle) = (column.high * unit, *draws.pick(&TOWNS));
+    let there = if blueprint.split == Split::Train || farthest > MOST_UNWRITTEN {
+        There::Written { name: map.there.clone() }
+    } else {
+        let (count, first) = (draws.whole(2, 3), draws.between(0.0, TAU));
+        let place = |at: usize| {
+            let direction = first + TAU * at as f64 / count as f64;
+            toward(middle, APART * farthest, direction).map(|degrees| round(degrees, 4))
+        };
+        There::Unwritten { places: (0..count).map(place).collect() }
+    };
+    Some(PlaceSpec { of: map.distance.clone(), unit, here: map.here.clone(), there, middle })
+}
+
 /// What binds the rows of a blueprint that has its columns, but no targets yet. `causes` are the
-/// columns that rules can use for all of its targets.
-pub(super) fn rows(blueprint: &Blueprint, causes: &[&str], draws: &mut Draws) -> RowStructure {
+/// columns that rules can use for all of its targets, `map` is what its story says of places.
+pub(super) fn rows(
+    blueprint: &Blueprint,
+    causes: &[&str],
+    map: Option<&MapSpec>,
+    draws: &mut Draws,
+) -> RowStructure {
     let dna = &blueprint.dna;
     let mut structure = RowStructure::default();
     if !shapes(blueprint) || !matches!(blueprint.layout, Layout::Rows(_)) {
@@ -358,5 +412,8 @@ pub(super) fn rows(blueprint: &Blueprint, causes: &[&str], draws: &mut Draws) ->
     let causes: Vec<&str> =
         causes.iter().copied().filter(|name| structure.is_ordinary(name)).collect();
     structure.records = records(blueprint, &causes, taken, draws);
+    if structure.records.is_none() {
+        structure.places = places(blueprint, map, &causes);
+    }
     structure
 }

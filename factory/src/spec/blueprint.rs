@@ -377,15 +377,15 @@ impl Blueprint {
         self.rules().next().map(|rule| rule.family)
     }
 
-    /// What has to be discovered, as a name: how a row's records tell what the rules read of them, or
-    /// else the mechanism that the rules are built around.
+    /// What has to be discovered, as a name: how a row's records or places tell what the rules read of
+    /// them, or else the mechanism that the rules are built around.
     pub fn family_name(&self) -> Option<String> {
         let reads = |of: &str| {
             let exprs = self.rules().flat_map(|rule| rule.terms.iter().map(|term| &term.expr));
             exprs.into_iter().any(|expr| expr.number_columns().contains(of))
         };
-        let records = self.structure.records.as_ref().filter(|spec| reads(&spec.of));
-        let related = records.map(|spec| spec.relation.family().to_owned());
+        let read = self.structure.worked_out().filter(|of| reads(of));
+        let related = read.and_then(|_| self.structure.family()).map(str::to_owned);
         related.or_else(|| self.family().as_ref().map(name))
     }
 
@@ -399,7 +399,7 @@ impl Blueprint {
         }
     }
 
-    /// What a row's items are made of, with what they show (`scenery of coin`), or else what rows are: `table`, `table with records`, `queries`, `series`, `nodes`, or a kind of scene or challenge.
+    /// What a row's items are made of, with what they show (`scenery of coin`), or else what rows are: `table`, `table with records`, `table with places`, `queries`, `series`, `nodes`, or a kind of scene or challenge.
     pub fn medium_name(&self) -> String {
         if let Some(item) = self.item() {
             let medium = name(&item.medium);
@@ -420,6 +420,7 @@ impl Blueprint {
             Layout::Challenge(challenge) => challenge.rule.kind().to_owned(),
             Layout::Ranking(_) => "queries".to_owned(),
             Layout::Rows(_) if self.structure.records.is_some() => "table with records".to_owned(),
+            Layout::Rows(_) if self.structure.places.is_some() => "table with places".to_owned(),
             Layout::Rows(_) | Layout::Generated(_) => "table".to_owned(),
         }
     }

@@ -1,5 +1,5 @@
 //! How rows hang together beyond their columns: groups, dates, readings in lists, zeros, records in
-//! further files.
+//! further files, places on a map.
 
 use crate::spec::scenario::WordColumn;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,9 @@ pub struct RowStructure {
     /// A column that follows from records in a file of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<RecordSpec>,
+    /// A distance that follows from the places of a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places: Option<PlaceSpec>,
 }
 
 /// Groups of rows. Groups of test rows have no training rows.
@@ -174,6 +177,75 @@ pub enum Relation {
     },
 }
 
+/// A number column that is not written, but is how far the place of a row is from another one. A
+/// place has two columns, its latitude and its longitude in degrees.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlaceSpec {
+    /// The number column that is not written.
+    pub of: String,
+    /// How many kilometres one unit of it is.
+    pub unit: f64,
+    /// What the place of a row is called.
+    pub here: String,
+    /// What it is as far from.
+    pub there: There,
+    /// Latitude and longitude in degrees of the middle of all rows.
+    pub middle: [f64; 2],
+}
+
+/// What the place of a row is so far from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum There {
+    /// Another place of the row.
+    Written {
+        /// What it is called.
+        name: String,
+    },
+    /// The nearest of a few places that stand in no file.
+    Unwritten {
+        /// Their latitudes and longitudes in degrees.
+        places: Vec<[f64; 2]>,
+    },
+}
+
+/// Ends of the names of a place's columns.
+pub const COORDINATES: [&str; 2] = ["lat", "lon"];
+/// Digits after the point of coordinates: a metre.
+pub const COORDINATE_DECIMALS: usize = 5;
+
+impl PlaceSpec {
+    /// The names of its columns, the coordinates of a row's own place first.
+    pub fn columns(&self) -> Vec<String> {
+        let there = match &self.there {
+            There::Written { name } => Some(name),
+            There::Unwritten { .. } => None,
+        };
+        let of = |name: &String| COORDINATES.map(|end| format!("{name}_{end}"));
+        [&self.here].into_iter().chain(there).flat_map(of).collect()
+    }
+
+    /// Whether a column is the latitude or the longitude of a place; `None` if it is neither.
+    pub fn coordinate(&self, column: &str) -> Option<&'static str> {
+        let place = self.columns().iter().position(|name| name == column)?;
+        Some(["latitude", "longitude"][place % COORDINATES.len()])
+    }
+
+    /// The family of tasks that it makes, as in manifests.
+    pub fn family(&self) -> &'static str {
+        match self.there {
+            There::Written { .. } => "distance_of_places",
+            There::Unwritten { .. } => "distance_to_unwritten_places",
+        }
+    }
+
+    /// Whether only held-out tasks have it. Distances between places of a row are usually computed.
+    pub fn is_held_out(&self) -> bool {
+        matches!(self.there, There::Unwritten { .. })
+    }
+}
+
 impl Relation {
     /// The family of tasks that it makes, as in manifests.
     pub fn family(&self) -> &'static str {
@@ -226,13 +298,25 @@ impl RowStructure {
         *self == Self::default()
     }
 
-    /// The number columns that stand in no cells of their own: lists and records hold them.
+    /// The number columns that stand in no cells of their own: lists, records and places hold them.
     pub fn unwritten(&self) -> impl Iterator<Item = &str> {
         let readings = self.readings.iter().map(|spec| spec.of.as_str());
-        readings.chain(self.records.iter().map(|spec| spec.of.as_str()))
+        readings.chain(self.worked_out())
     }
 
-    /// Whether a number column is neither zero for most rows nor held by lists or records.
+    /// The number column that has to be worked out from records or places. Rules begin with it.
+    pub fn worked_out(&self) -> Option<&str> {
+        let records = self.records.as_ref().map(|spec| spec.of.as_str());
+        records.or_else(|| self.places.as_ref().map(|spec| spec.of.as_str()))
+    }
+
+    /// The family of tasks that records or places make, as in manifests.
+    pub fn family(&self) -> Option<&'static str> {
+        let records = self.records.as_ref().map(|spec| spec.relation.family());
+        records.or_else(|| self.places.as_ref().map(PlaceSpec::family))
+    }
+
+    /// Whether a number column is neither zero for most rows nor held by lists, records or places.
     pub fn is_ordinary(&self, column: &str) -> bool {
         let mut zeros = self.zeros.iter().map(|spec| spec.column.as_str());
         !zeros.any(|name| name == column) && !self.unwritten().any(|name| name == column)

@@ -84,7 +84,7 @@ fn the_public_files_hold_all_that_the_rungs_look_at() {
         let (places, terms) = by_python(task);
         // Written order is training rows, then test rows.
         let order = [&assets.order.train[..], &assets.order.test[..]].concat();
-        same(&features::places(&assets), &places, &order);
+        same(&features::in_network(&assets), &places, &order);
         let frame = ladder::rebuilt(&blueprint, &assets);
         let rule = blueprint.targets[0].rule.as_ref().unwrap();
         let ours: NumberColumns = rule.terms.iter().map(|term| term.expr.values(&frame)).collect();

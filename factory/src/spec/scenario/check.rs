@@ -7,11 +7,12 @@
 mod challenge;
 
 use super::{
-    BinaryTarget, Causes, Effect, Follows, NumberColumn, NumberTarget, SceneScenario,
+    BinaryTarget, Causes, Effect, Follows, MapSpec, NumberColumn, NumberTarget, SceneScenario,
     SeriesScenario, Shape, Story, TableScenario, WordColumn, causes,
 };
 use crate::media::MediumKind;
 use crate::spec::evaluation::evaluation_words;
+use crate::spec::structure::COORDINATES;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use tasks::task::Formulation;
@@ -23,6 +24,8 @@ const MOST_BOUND: f64 = 1e9;
 /// Least distance of two bounds, as a share of the larger one: references of rules have three
 /// digits.
 const LEAST_RANGE: f64 = 1e-3;
+/// Longest distance of two places of a row, in kilometres: half around the Earth is 20,015.
+const MOST_DISTANCE: f64 = 15_000.0;
 /// Most digits after the point.
 const MOST_DECIMALS: usize = 6;
 /// Fewest values that a number column can have, beside the first.
@@ -78,6 +81,22 @@ impl Story {
     }
 }
 
+fn check_map(map: &MapSpec, numbers: &[NumberColumn]) -> Result<(), StoryError> {
+    let Some(column) = numbers.iter().find(|column| column.name == map.distance) else {
+        return form(format!("`map.distance`: `{}` is no column of `numbers`", map.distance));
+    };
+    if map.unit().is_none() {
+        return form("`map.distance`: its name has to end in `_km` or `_m`".to_owned());
+    }
+    if column.low < 0.0 || column.high * map.unit().unwrap_or(1.0) > MOST_DISTANCE {
+        return form(format!("`map.distance`: from 0 to {MOST_DISTANCE} kilometres at most"));
+    }
+    if map.here == map.there {
+        return form("`map`: `here` and `there` have one name".to_owned());
+    }
+    [&map.here, &map.there].into_iter().try_for_each(|place| check_name("a place of `map`", place))
+}
+
 fn check_table(story: &TableScenario) -> Result<(), StoryError> {
     let least = match (&story.item, &story.network) {
         (Some(_), Some(_)) => return form("`item` and `network` exclude each other".to_owned()),
@@ -125,6 +144,14 @@ fn check_table(story: &TableScenario) -> Result<(), StoryError> {
     }
     if let Some(item) = story.item.as_ref().filter(|item| item.medium == MediumKind::Pair) {
         added.extend(["a", "b"].map(|suffix| format!("{}_{suffix}", item.column)));
+    }
+    if let Some(map) = &story.map {
+        check_map(map, &story.numbers)?;
+        added.extend(
+            [&map.here, &map.there]
+                .into_iter()
+                .flat_map(|place| COORDINATES.map(|end| format!("{place}_{end}"))),
+        );
     }
     check_names(&names, &added)?;
     let mut asked = vec![&*story.binary.name, &*story.graded.name, &*story.number.name];

@@ -27,5 +27,5 @@ pub use positions::{ClassStory, Direction, PositionNumber, PositionStory};
 pub use scene::SceneScenario;
 pub use series::SeriesScenario;
 pub use story::{Scenario, Story};
-pub use table::{ItemSpec, NetworkSpec, TableScenario};
+pub use table::{ItemSpec, MapSpec, NetworkSpec, TableScenario};
 pub use targets::{BinaryTarget, NumberTarget, RankingTarget};

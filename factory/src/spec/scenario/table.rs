@@ -51,6 +51,9 @@ pub struct TableScenario {
     pub item: Option<ItemSpec>,
     /// What joins the rows, if they are the nodes of one network.
     pub network: Option<NetworkSpec>,
+    /// Where rows are, if one of the number columns is a distance between two places.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<MapSpec>,
 }
 
 impl TableScenario {
@@ -87,6 +90,29 @@ impl TableScenario {
 pub(super) fn causes_of<'a>(causes: &'a [Causes], target: &str) -> &'a [Cause] {
     let line = causes.iter().find(|line| line.targets.iter().any(|name| name == target));
     line.map_or(&[], |line| &line.columns)
+}
+
+/// A distance that tasks can have as places on a map in its stead.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MapSpec {
+    /// The number column with the distance, whose name ends in `_km` or `_m`.
+    pub distance: String,
+    /// What the place of a row is called, such as `home`: its columns are `home_lat` and `home_lon`.
+    pub here: String,
+    /// What the place is called that it is so far from, such as `clinic`.
+    pub there: String,
+}
+
+impl MapSpec {
+    /// How many kilometres one unit of the distance is; `None` if its name has no unit.
+    pub fn unit(&self) -> Option<f64> {
+        match self.distance.rsplit_once('_')?.1 {
+            "km" => Some(1.0),
+            "m" => Some(0.001),
+            _ => None,
+        }
+    }
 }
 
 /// How a story describes the links between rows.
