@@ -238,12 +238,19 @@ pub(super) fn columns(
     // The rule is free to use the first five columns, so causes come first. Those behind them
     // distract: the others follow a cause, or nothing that matters.
     let asked = story.asked(cell.formulation);
-    numbers.sort_by_key(|column| {
+    let unmoved = |column: &NumberColumn| {
         let moved = |target: &&&str| {
             story.causes_of(target).iter().any(|cause| cause.column == column.name)
         };
         asked.len() - asked.iter().filter(moved).count()
-    });
+    };
+    numbers.sort_by_key(unmoved);
+    // So does a distance that can be written as places.
+    let distance = story.map.as_ref().map(|map| &map.distance);
+    let far = numbers.iter().position(|column| Some(&column.name) == distance);
+    if let Some(at) = far.filter(|at| *at >= RULED && unmoved(&numbers[*at]) == 0) {
+        numbers.swap(at, RULED - 1);
+    }
     numbers.truncate(most);
     draws.shuffle(&mut words);
     words.truncate(draws.whole(1, most_words.min(words.len())));
