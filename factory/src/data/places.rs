@@ -5,7 +5,9 @@
 
 use crate::numeric::draws::Draws;
 use crate::numeric::rounding::round;
-use crate::spec::structure::{COORDINATE_DECIMALS, COORDINATES, PlaceSpec, There};
+use crate::spec::structure::{
+    COORDINATE_DECIMALS, COORDINATES, PlaceSpec, There, coordinate_columns,
+};
 use std::collections::BTreeMap;
 use std::f64::consts::{PI, TAU};
 use tasks::stream::Stream;
@@ -94,7 +96,7 @@ pub fn distances(spec: &PlaceSpec, numbers: &BTreeMap<String, Vec<f64>>) -> Opti
 /// taken for a place by the ends of their names.
 pub fn usual(numbers: &BTreeMap<String, Vec<f64>>) -> Vec<Vec<f64>> {
     let [lat, _] = COORDINATES;
-    let stems = numbers.keys().filter_map(|name| name.strip_suffix(lat)?.strip_suffix('_'));
+    let stems = numbers.keys().filter_map(|name| name.strip_suffix(lat));
     let places: Vec<Vec<Point>> = stems.filter_map(|stem| points(stem, numbers)).collect();
     let mut columns = Vec::new();
     for (place, one) in places.iter().enumerate() {
@@ -107,7 +109,7 @@ pub fn usual(numbers: &BTreeMap<String, Vec<f64>>) -> Vec<Vec<f64>> {
 
 /// The points of a place, row by row; `None` without both of its columns.
 fn points(name: &str, numbers: &BTreeMap<String, Vec<f64>>) -> Option<Vec<Point>> {
-    let [lat, lon] = COORDINATES.map(|end| numbers.get(&format!("{name}_{end}")));
+    let [lat, lon] = coordinate_columns(name).map(|column| numbers.get(&column));
     Some(lat?.iter().zip(lon?).map(|(lat, lon)| [*lat, *lon]).collect())
 }
 

@@ -13,7 +13,9 @@ use crate::spec::generated::{GeneratedItemLayout, ItemForm};
 use crate::spec::layout::{ItemLayout, NetworkLayout};
 use crate::spec::mutation::{Mutation, SENTINEL};
 use crate::spec::rule::{Expr, Term, Test};
-use crate::spec::structure::{COORDINATES, ReadingSpec, RecordFormat, Relation, Summary, There};
+use crate::spec::structure::{
+    ReadingSpec, RecordFormat, Relation, Summary, There, coordinate_columns,
+};
 use std::fmt::Write as _;
 
 /// A script's lines that undo the mutations and replace `x` by the terms of the rule (`t0`, ...) and
@@ -156,11 +158,10 @@ fn related(blueprint: &Blueprint) -> String {
 /// Lines that add the distance that follows from a row's places.
 fn placed(blueprint: &Blueprint) -> String {
     let Some(spec) = &blueprint.structure.places else { return String::new() };
-    let of = |name: &String| COORDINATES.map(|end| format!("{name}_{end}"));
-    let ([lat, lon], unit) = (of(&spec.here), spec.unit);
+    let ([lat, lon], unit) = (coordinate_columns(&spec.here), spec.unit);
     let far = match &spec.there {
         There::Written { name } => {
-            let [to_lat, to_lon] = of(name);
+            let [to_lat, to_lon] = coordinate_columns(name);
             format!("far(x[{to_lat:?}], x[{to_lon:?}])")
         }
         There::Unwritten { places } => {

@@ -211,9 +211,14 @@ pub enum There {
 }
 
 /// Ends of the names of a place's columns.
-pub const COORDINATES: [&str; 2] = ["lat", "lon"];
+pub const COORDINATES: [&str; 2] = ["_lat", "_lon"];
 /// Digits after the point of coordinates: a metre.
 pub const COORDINATE_DECIMALS: usize = 5;
+
+/// The names of the columns of a place of this name: of its latitude and its longitude.
+pub fn coordinate_columns(place: &str) -> [String; 2] {
+    COORDINATES.map(|end| format!("{place}{end}"))
+}
 
 impl PlaceSpec {
     /// The names of its columns, the coordinates of a row's own place first.
@@ -222,8 +227,7 @@ impl PlaceSpec {
             There::Written { name } => Some(name),
             There::Unwritten { .. } => None,
         };
-        let of = |name: &String| COORDINATES.map(|end| format!("{name}_{end}"));
-        [&self.here].into_iter().chain(there).flat_map(of).collect()
+        [&self.here].into_iter().chain(there).flat_map(|place| coordinate_columns(place)).collect()
     }
 
     /// Whether a column is the latitude or the longitude of a place; `None` if it is neither.

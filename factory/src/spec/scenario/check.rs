@@ -12,7 +12,7 @@ use super::{
 };
 use crate::media::MediumKind;
 use crate::spec::evaluation::evaluation_words;
-use crate::spec::structure::COORDINATES;
+use crate::spec::structure::coordinate_columns;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use tasks::task::Formulation;
@@ -148,9 +148,7 @@ fn check_table(story: &TableScenario) -> Result<(), StoryError> {
     if let Some(map) = &story.map {
         check_map(map, &story.numbers)?;
         added.extend(
-            [&map.here, &map.there]
-                .into_iter()
-                .flat_map(|place| COORDINATES.map(|end| format!("{place}_{end}"))),
+            coordinate_columns(&map.here).into_iter().chain(coordinate_columns(&map.there)),
         );
     }
     check_names(&names, &added)?;

@@ -180,7 +180,8 @@ fn place_in_half(units: &[Unit], late: bool, draws: &mut Draws) -> usize {
     let mut places = Vec::new();
     for (place, unit) in units.iter().enumerate() {
         let part = before as f64 / total.max(1) as f64;
-        if if late { part > 0.6 } else { part < 0.4 } {
+        let fits = if late { part > 0.6 } else { part < 0.4 };
+        if fits {
             places.push(place);
         }
         before += unit.words();
