@@ -43,6 +43,7 @@ pub(super) struct WholeStep {
 #[derive(Debug)]
 pub(super) struct CachedStep<'a> {
     pub(super) rows: &'a CacheRows,
+    pub(super) index: Tensor,         // of the rows, [B]
     pub(super) positions: &'a Tensor, // [B, T]
     pub(super) reach: i64,
     pub(super) angles: Angles, // [B, T, 1, D]
@@ -100,7 +101,7 @@ impl Attention {
         let in_place = matches!(step.rows, CacheRows::Span { .. });
         if !in_place {
             let (_, keys, values) = self.parts(qkv);
-            cache.write(layer, step.rows, step.positions, &keys, &values);
+            cache.write(layer, &step.index, step.positions, &keys, &values);
         }
         let (mut keys, mut values) = cache.read(layer, step.rows, step.reach); // [B, K, R, D]
         cpu::attend(qkv, [&mut keys, &mut values], in_place, lengths, self.heads)
@@ -148,7 +149,7 @@ impl Attention {
             self.project(x, &step.angles)
         };
         // 2. Let the new keys and values join the past, and attend.
-        cache.write(layer, step.rows, step.positions, &keys, &values);
+        cache.write(layer, &step.index, step.positions, &keys, &values);
         let out = if let Past::Mask(mask) = &step.past {
             let (keys, values) = cache.read(layer, step.rows, step.reach);
             self.attend_masked(&q, &keys, &values, mask)

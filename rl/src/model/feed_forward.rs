@@ -129,7 +129,9 @@ impl Experts {
         let visits = chosen.view([-1]);
         let (_, order) = visits.sort_stable(true, 0, false); // [N k]
         let token = order.divide_scalar_mode(k, "floor");
-        let counts = visits.bincount(None::<&Tensor>, self.gate_up_proj.size()[0]);
+        // Not `bincount`, which has a GPU wait for the least and the largest.
+        let counts = Tensor::zeros([self.gate_up_proj.size()[0]], (Kind::Int64, x.device()))
+            .scatter_add(0, &visits, &visits.ones_like());
         let ends = counts.cumsum(0, Kind::Int);
         // 3. All experts at once.
         let grouped = |x: &Tensor, weight: &Tensor| {

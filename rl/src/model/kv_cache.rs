@@ -23,6 +23,18 @@ pub enum CacheRows {
     Listed(Tensor),
 }
 
+impl CacheRows {
+    /// The indices of the rows, on `device`: `[B]`.
+    pub(super) fn index(&self, device: Device) -> Tensor {
+        match self {
+            Self::Span { first, count } => {
+                Tensor::arange_start(*first, first + count, (Kind::Int64, device))
+            }
+            Self::Listed(index) => index.shallow_clone(),
+        }
+    }
+}
+
 /// The grid: one pair of `[rows, K, capacity + 1, D]` per layer.
 #[derive(Debug)]
 pub struct KvCache {
@@ -86,21 +98,15 @@ impl KvCache {
         (self.rows, self.capacity) = (rows, capacity);
     }
 
-    /// Stores `[B, T, K, D]` at `positions [B, T]` of `rows`.
+    /// Stores `[B, T, K, D]` at `positions [B, T]` of the rows at `index [B]`.
     pub(super) fn write(
         &mut self,
         layer: usize,
-        rows: &CacheRows,
+        index: &Tensor,
         positions: &Tensor,
         keys: &Tensor,
         values: &Tensor,
     ) {
-        let index = match rows {
-            CacheRows::Span { first, count } => {
-                Tensor::arange_start(*first, first + count, (Kind::Int64, positions.device()))
-            }
-            CacheRows::Listed(index) => index.shallow_clone(),
-        };
         // Two index tensors with a whole axis between them: the result is [B, T, K, D].
         let place = [Some(index.unsqueeze(1)), None, Some(positions.shallow_clone())];
         let _ = self.keys[layer].index_put_(&place, keys, false);

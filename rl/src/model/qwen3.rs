@@ -412,7 +412,8 @@ impl Qwen3 {
         let _guard = no_grad_guard();
         let mut x = self.embed(ids);
         let past = self.past(&x, positions, reach);
-        let step = CachedStep { rows, positions, reach, angles: self.rope.at(positions), past };
+        let (index, angles) = (rows.index(positions.device()), self.rope.at(positions));
+        let step = CachedStep { rows, index, positions, reach, angles, past };
         for (index, layer) in self.layers.iter().enumerate() {
             x = layer.forward_cached(&x, &step, index, cache);
         }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rl::generate::engine::{Engine, EngineError, Finished, RowId, TurnEnd, TurnOptions};
 use rl::generate::sample::Sampling;
-use rl::model::{KvCache, Mixture, Packed, Qwen3, Qwen3Config};
+use rl::model::{CacheRows, KvCache, Mixture, Packed, Qwen3, Qwen3Config};
 use rl::train::loss;
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
@@ -23,6 +23,10 @@ fn model() -> Qwen3 {
 }
 
 fn of_kind(has_experts: bool) -> Qwen3 {
+    Qwen3::random(&config(has_experts), Kind::Float, Device::Cpu, Stream::root(3))
+}
+
+fn config(has_experts: bool) -> Qwen3Config {
     let mixture = Mixture {
         experts: 5,
         per_token: 2,
@@ -31,7 +35,7 @@ fn of_kind(has_experts: bool) -> Qwen3 {
         sparse_step: 1,
         dense_layers: vec![0],
     };
-    let config = Qwen3Config {
+    Qwen3Config {
         mixture: has_experts.then_some(mixture),
         hidden_size: 32,
         intermediate_size: 48,
@@ -40,8 +44,7 @@ fn of_kind(has_experts: bool) -> Qwen3 {
         initializer_range: 0.3,
         max_position_embeddings: LONG as i64,
         ..Qwen3Config::tiny(VOCAB, 58, 59)
-    };
-    Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(3))
+    }
 }
 
 /// Neither the temperature nor the floor is the trivial one.
@@ -254,6 +257,35 @@ fn cached_and_packed_passes_equal_the_plain_pass() {
         }
         assert_plain(model, &conversations);
     });
+}
+
+/// On a GPU attention reaches over more places than are filled.
+#[test]
+fn reach_beyond_what_is_cached_changes_nothing() {
+    // Rounding, in shares of the largest number.
+    for (kind, tolerance) in [(Kind::Float, 1e-6), (Kind::BFloat16, 0.03)] {
+        let model = Qwen3::random(&config(false), kind, Device::Cpu, Stream::root(3));
+        let ids: Vec<i64> = (0..26).map(|i| (i * 7) % 50).collect();
+        let hidden = |beyond: i64| {
+            let mut cache = KvCache::new(model.config(), 2, 64, kind, Device::Cpu);
+            let rows = CacheRows::Span { first: 0, count: 2 };
+            let mut read = |from: i64, width: i64, reach: i64| {
+                let ids = Tensor::from_slice(&ids).view([2, 13]).narrow(1, from, width);
+                let positions =
+                    Tensor::arange_start(from, from + width, (Kind::Int64, Device::Cpu));
+                let positions = positions.expand([2, width], false).contiguous();
+                model.forward_cached(&ids.contiguous(), &positions, &rows, reach, &mut cache)
+            };
+            // A prompt, what continues it, and single tokens.
+            let _ = read(0, 5, 5 + beyond);
+            let continued = read(5, 6, 11 + beyond).narrow(1, 5, 1);
+            Tensor::cat(&[continued, read(11, 1, 12 + beyond), read(12, 1, 13 + beyond)], 1)
+        };
+        let largest = |x: &Tensor| x.abs().max().double_value(&[]);
+        let (near, far) = (hidden(0), hidden(40));
+        let apart = largest(&(&far - &near)) / largest(&near);
+        assert!(apart < tolerance, "{kind:?}: {apart}");
+    }
 }
 
 #[test]

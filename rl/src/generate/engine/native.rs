@@ -16,6 +16,10 @@ pub(crate) const PREFILL_TOKENS: usize = 8192;
 /// The most pairs of a query and a key position of one prefill pass; the attention mask has an
 /// element for each pair and query head of a group. Longer prompts are prefilled in chunks.
 pub(crate) const PREFILL_PAIRS: usize = PREFILL_TOKENS * 8192;
+/// On a GPU attention reaches over a multiple of so many positions, or to the cache's end. cuDNN
+/// plans its work anew for every shape, which takes longer than the step itself, and masks with
+/// such rows need no padding of their own.
+const REACH: usize = 64;
 
 #[derive(Debug)]
 struct Current {
@@ -478,6 +482,10 @@ impl<'m> Engine<'m> {
             reach = reach.max(cached + pending.len());
         }
         let device = self.model.device();
+        if device.is_cuda() {
+            let length = usize::try_from(self.cache.capacity()).unwrap_or(reach);
+            reach = reach.next_multiple_of(REACH).min(length);
+        }
         let shape = [signed(fed.len()), signed(width)];
         let tensor = |values: &[i64]| Tensor::from_slice(values).to_device(device);
         let rows = if in_place {
