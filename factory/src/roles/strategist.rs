@@ -469,7 +469,8 @@ fn question(
     let item = story.item.iter().map(|item| item.column.as_str());
     let others = [story.id.as_str(), &story.binary.name, &story.number.name];
     let taken = numbers.chain(words).chain(item).chain(others).collect();
-    let question = ClassQuestion::draw(&brief.scenario.domain, plan.count, &taken, draws)?;
+    let key = [&*brief.scenario.domain, brief.scenario.key()];
+    let question = ClassQuestion::draw(key, plan.count, &taken, draws)?;
     Some((question.column.clone(), question.classes(plan.count, draws)))
 }
 

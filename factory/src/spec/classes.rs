@@ -14,6 +14,9 @@ use std::sync::LazyLock;
 pub struct ClassQuestion {
     /// The domain whose stories it suits.
     domain: String,
+    /// The keys of those that it suits; all if there are none.
+    #[serde(default)]
+    stories: Vec<String>,
     /// The target's column.
     pub column: String,
     /// What the column says of a row.
@@ -39,16 +42,18 @@ static QUESTIONS: LazyLock<Vec<ClassQuestion>> = LazyLock::new(|| {
 });
 
 impl ClassQuestion {
-    /// A question of the domain that has so many classes and a column that is not among `taken`;
-    /// `None` if the banks have none.
+    /// A question that suits the story with this key of the domain, has so many classes, and a
+    /// column that is not among `taken`; `None` if the banks have none.
     pub fn draw(
-        domain: &str,
+        [domain, story]: [&str; 2],
         classes: usize,
         taken: &BTreeSet<&str>,
         draws: &mut Draws,
     ) -> Option<&'static Self> {
         let suits = |question: &&Self| {
+            let of_story = |key: &String| key == story;
             question.domain == domain
+                && (question.stories.is_empty() || question.stories.iter().any(of_story))
                 && !taken.contains(question.column.as_str())
                 && (question.names.is_empty() || question.names.len() >= classes)
         };
@@ -92,19 +97,41 @@ mod tests {
     use tasks::stream::Stream;
 
     #[test]
-    fn every_domain_has_questions_with_enough_names() {
-        let stories = scenario::all().unwrap();
-        for domain in scenario::domains(&stories) {
+    fn every_story_has_questions_with_enough_names() {
+        for story in scenario::all().unwrap() {
+            let key = [&*story.domain, story.key()];
             for seed in 0..8 {
                 let mut draws = Draws::new(Stream::root(seed));
-                let question = ClassQuestion::draw(&domain, 40, &BTreeSet::new(), &mut draws);
-                let question = question.unwrap_or_else(|| panic!("{domain} has no question"));
+                let question = ClassQuestion::draw(key, 40, &BTreeSet::new(), &mut draws);
+                let question = question.unwrap_or_else(|| panic!("{key:?} has no question"));
                 let classes = question.classes(40, &mut draws);
-                assert!(classes.is_sorted() && classes.len() == 40, "{domain}: {classes:?}");
-                assert!(classes.iter().collect::<BTreeSet<_>>().len() == 40, "{domain}");
+                assert!(classes.is_sorted() && classes.len() == 40, "{key:?}: {classes:?}");
+                assert!(classes.iter().collect::<BTreeSet<_>>().len() == 40, "{key:?}");
                 assert_eq!(ClassQuestion::meaning(&question.column), Some(&*question.means));
             }
         }
+    }
+
+    #[test]
+    fn questions_of_some_stories_name_stories_of_their_domain_and_are_asked_there_alone() {
+        let stories = scenario::all().unwrap();
+        for question in QUESTIONS.iter() {
+            for key in &question.stories {
+                let is_there = |story: &scenario::Scenario| {
+                    story.domain == question.domain && story.key() == key.as_str()
+                };
+                assert!(stories.iter().any(is_there), "{}: {key}", question.column);
+            }
+        }
+        let asked = |story: &str| -> BTreeSet<&str> {
+            let ask = |seed| {
+                let mut draws = Draws::new(Stream::root(seed));
+                ClassQuestion::draw(["environment", story], 5, &BTreeSet::new(), &mut draws)
+            };
+            (0..30).filter_map(ask).map(|question| question.column.as_str()).collect()
+        };
+        assert!(asked("autumn-trees").contains("species"));
+        assert!(!asked("well-quality").contains("species"));
     }
 
     #[test]
@@ -118,7 +145,8 @@ mod tests {
         let taken = BTreeSet::from(["cultivar"]);
         let mut draws = Draws::new(Stream::root(0));
         for _ in 0..20 {
-            let question = ClassQuestion::draw("agriculture", 5, &taken, &mut draws);
+            let question =
+                ClassQuestion::draw(["agriculture", "orchard-frost"], 5, &taken, &mut draws);
             assert_ne!(question.unwrap().column, "cultivar");
         }
     }
