@@ -291,7 +291,7 @@ fn records(
     })
 }
 
-/// Share of tables whose story has a map and that have no records, with places.
+/// Share of tables with places, of those whose story has a map and that are not to have records.
 const MAPPED: f64 = 0.7;
 /// Farthest places that stand in no file, in kilometres: several have room side by side.
 const MOST_UNWRITTEN: f64 = 400.0;
@@ -412,8 +412,13 @@ pub(super) fn rows(
     let causes: Vec<&str> =
         causes.iter().copied().filter(|name| structure.is_ordinary(name)).collect();
     structure.records = records(blueprint, &causes, taken, draws);
-    if structure.records.is_none() {
+    // Few stories have a map, and most held-out tables have records: there, places come first.
+    let held_out = blueprint.split == Split::Val && !dna.has(Trait::RelatedTables);
+    if structure.records.is_none() || held_out {
         structure.places = places(blueprint, map, &causes);
+    }
+    if structure.places.is_some() {
+        structure.records = None;
     }
     structure
 }
