@@ -1,16 +1,23 @@
-"""Solver `network`: a small neural network, for a minute of one or two threads. Convolutions over
-pictures and over mel spectra of sounds, an embedding and convolutions over texts, a perceptron over
-columns, one head for all of them; pixel by pixel for masks and clean pictures."""
+"""Solver `network`: a small neural network, for a minute of one thread. Convolutions over pictures and
+over mel spectra of sounds, an embedding and convolutions over texts, a perceptron over columns, one head
+for all of them; pixel by pixel for masks and clean pictures."""
 
 import torch
 from torch import nn
 from torch.nn import functional
 
 torch.manual_seed(SEED)
-torch.set_num_threads(max(1, min(2, len(os.sched_getaffinity(0)))))
+# Scripts run side by side, one a core: threads of several of them would wait for each other.
+torch.set_num_threads(1)
 VOCABULARY = 3000
-# Seconds for all fits together.
+# Seconds of the processor for all fits together.
 BUDGET = min(55, 0.6 * LIMIT)
+
+
+def spent():
+    """How much of the budget is gone; where other work leaves too little of the processor, so much that
+    the rest of the wall time is enough."""
+    return max(time.process_time(), (time.monotonic() - STARTED) * BUDGET / (0.8 * LIMIT))
 
 
 def pictures_of(column, side=64):
@@ -69,26 +76,31 @@ def tokens_of(column, least=300, most=900):
     return torch.tensor(rows)
 
 
-def block(channels, width):
+def block(channels, width, stride=(1, 1)):
+    size = tuple(2 * step + 1 for step in stride)
     return nn.Sequential(
-        nn.Conv2d(channels, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU(),
+        nn.Conv2d(channels, width, size, stride, stride), nn.BatchNorm2d(width), nn.ReLU(),
         nn.Conv2d(width, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU(), nn.MaxPool2d(2),
     )  # fmt: skip
 
 
 class Grid(nn.Module):
-    """Convolutions over pictures or spectra; means and maxima of what they find."""
+    """Convolutions over pictures or spectra; means and maxima of what they find, over all of a picture, or
+    over the time of a spectrum. Its `bands` are kept apart, since what a sound is lies in its pitch."""
 
-    def __init__(self, channels, moves):
+    def __init__(self, channels, moves, bands=0):
         super().__init__()
-        self.layers = nn.Sequential(block(channels, 16), block(16, 32), block(32, 48))
-        self.moves, self.size = moves, 96
+        # Half the resolution at once: the first convolutions cost most, and epochs gain more.
+        first = block(channels, 16, (1, 2) if bands else (2, 2))
+        self.layers = nn.Sequential(first, block(16, 32), block(32, 48))
+        self.moves, self.over = moves, (3,) if bands else (2, 3)
+        self.size = 96 * max(1, bands // 8)
 
     def forward(self, x):
         if self.training:
             x = moved(x, self.moves)
         x = self.layers(x)
-        return torch.cat([x.mean(dim=(2, 3)), x.amax(dim=(2, 3))], 1)
+        return torch.cat([x.mean(dim=self.over), x.amax(dim=self.over)], 1).flatten(1)
 
 
 def moved(x, moves):
@@ -156,7 +168,7 @@ def parts_and_readers(y):
             makers.append(lambda channels=parts[-1].shape[1]: Grid(channels, (4, 4)))
         elif kind == "sound":
             parts.append(spectra_of(column))
-            makers.append(lambda channels=parts[-1].shape[1]: Grid(channels, (1, 8)))
+            makers.append(lambda shape=parts[-1].shape: Grid(shape[1], (1, 8), shape[2]))
         elif kind == "text":
             parts.append(tokens_of(column))
             makers.append(Prose)
@@ -197,11 +209,11 @@ def trained(make, parts, aim, rows, rest, seconds, epochs=150, batch=32):
     """A model fitted to `rows`, with the weights at which it did best on `rest`; its outputs for all."""
     model = make()
     draws = np.random.default_rng(SEED)
-    begin = time.monotonic()
+    begin = spent()
     optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.02)
     best, kept, since = np.inf, None, 0
     for epoch in range(epochs):
-        share = max(epoch / epochs, (time.monotonic() - begin) / seconds)
+        share = max(epoch / epochs, (spent() - begin) / seconds)
         if (share >= 1 and kept) or since > 40:
             break
         share = min(share, 1.0)
@@ -277,14 +289,14 @@ def learn_along():
         return loss_of(out, right.long() if is_classes() else right)
 
     held, ahead = np.zeros((N, outputs)), 0
-    begin = time.monotonic()
+    begin = spent()
     for part in range(4):
         model, draws = Along(x.shape[1], outputs), np.random.default_rng(SEED)
         optimiser = torch.optim.AdamW(model.parameters(), lr=4e-3, weight_decay=0.01)
         rows, rest = np.nonzero(fold != part)[0], np.nonzero(fold == part)[0]
         best, kept, epochs = np.inf, None, 60
         for epoch in range(epochs):
-            share = max(epoch / epochs, (time.monotonic() - begin) * 4 / (0.5 * BUDGET) - part)
+            share = max(epoch / epochs, (spent() - begin) * 4 / (0.5 * BUDGET) - part)
             if share >= 1 and kept:
                 break
             for group in optimiser.param_groups:
@@ -328,7 +340,7 @@ def learn():
     outputs = class_count() if is_classes() else y.shape[1]
     fold = folds_of(y, parts=4)
     held, ahead = None, 0
-    spent = time.monotonic() - STARTED
+    left = max(1, BUDGET - spent())
     for part in range(4):
         rows, rest = np.nonzero(fold != part)[0], np.nonzero(fold == part)[0]
         out = trained(
@@ -337,7 +349,7 @@ def learn():
             aim,
             rows,
             rest,
-            max(1, BUDGET - spent) / 4,
+            left / 4,
         )
         if is_classes():
             values = torch.softmax(out, 1).numpy()
@@ -409,7 +421,7 @@ def learn_pixels():
             return functional.binary_cross_entropy_with_logits(out, y[some], weight)
         return functional.l1_loss(out, y[some]) if METRIC == "mae" else functional.mse_loss(out, y[some])
 
-    while (share := (time.monotonic() - STARTED) / BUDGET) < 1 or kept is None:
+    while (share := spent() / BUDGET) < 1 or kept is None:
         share = min(share, 1.0)
         for group in optimiser.param_groups:
             group["lr"] = 3e-3 * (0.5 + 0.5 * np.cos(np.pi * share))
