@@ -1,15 +1,18 @@
 """Measures clips: light, and how what stands out drifts and grows from frame to frame."""
-from PIL import Image
+import os
+
+from PIL import Image, ImageSequence
 from scipy import ndimage
 
 
 def frames(path):
     """The frames that are not black, from 0 to 1, and their times."""
-    stack = Image.open(f"input/{path}")
-    seen = []
-    for time in range(stack.n_frames):
-        stack.seek(time)
-        seen.append((time, np.asarray(stack, float) / 255))
+    if os.path.isdir(f"input/{path}"):
+        count = len(os.listdir(f"input/{path}"))
+        stack = [Image.open(f"input/{path}/{time}.png") for time in range(count)]
+    else:
+        stack = ImageSequence.Iterator(Image.open(f"input/{path}"))
+    seen = [(time, np.asarray(frame, float) / 255) for time, frame in enumerate(stack)]
     return [(time, frame) for time, frame in seen if frame.any()] or seen[:1]
 
 

@@ -33,7 +33,7 @@ x_ids = pd.concat([train[ID], test[ID]], ignore_index=True) if ID in train else 
 OWN = [f"input/{name}.csv" for name in ("train", "test", "sample_submission")]
 names = [name for name in test if name not in (ID, QUERY)]
 words = [name for name in names if not pd.api.types.is_numeric_dtype(x[name])]
-files = [name for name in words if x[name].str.contains(r"^\w+/.+\.\w+$", na=False).any()]
+files = [name for name in words if x[name].str.contains(r"^\w+/(.+\.\w+|\d+)$", na=False).any()]
 for name in files:
     if x[name].str.endswith(".txt", na=False).any():
         x[name] = [open(f"input/{path}").read() if isinstance(path, str) else path for path in x[name]]

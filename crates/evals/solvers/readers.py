@@ -4,7 +4,7 @@ import io
 import json
 import wave
 
-from PIL import Image
+from PIL import Image, ImageSequence
 
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp")
 
@@ -16,7 +16,7 @@ def ending(path):
 def medium(column):
     """What the files of a column are."""
     some = both[column].dropna().astype(str).iloc[0]
-    end = ending(some)
+    end = ending(files_of(some)[0])
     if end in PICTURES:
         return "picture"
     if end in (".wav", ".wave"):
@@ -30,28 +30,35 @@ def medium(column):
     return "bytes"
 
 
+def opened(path):
+    """A file of one or more pictures; of a folder, the first."""
+    return Image.open(f"input/{files_of(path)[0]}")
+
+
 def frames(path):
     """The frames of a clip that are not wholly black, as [frames, height, width] from 0 to 1, and
     their times; the only frame of a picture."""
-    image = Image.open(f"input/{path}")
-    times = range(getattr(image, "n_frames", 1))
     seen = []
-    for time in times:
-        image.seek(time)
-        seen.append(np.asarray(image.convert("L"), np.float32) / 255)
-    kept = [time for time in times if seen[time].any()] or [0]
+    for file in files_of(path):
+        for image in ImageSequence.Iterator(Image.open(f"input/{file}")):
+            seen.append(np.asarray(image.convert("L"), np.float32) / 255)
+    kept = [time for time, frame in enumerate(seen) if frame.any()] or [0]
     return np.stack([seen[time] for time in kept]), np.array(kept, float)
 
 
 def is_clip(column):
-    return getattr(Image.open(f"input/{both[column].dropna().iloc[0]}"), "n_frames", 1) > 1
+    return has_frames(both[column].dropna().iloc[0])
+
+
+def has_frames(path):
+    return len(files_of(path)) > 1 or getattr(opened(path), "n_frames", 1) > 1
 
 
 def picture(path, size=None, colour=False):
     """Intensities from 0 to 1: [height, width], or [height, width, 3] in colour. Of a clip, the frame
     halfway through."""
-    image = Image.open(f"input/{path}")
-    if getattr(image, "n_frames", 1) > 1:
+    image = opened(path)
+    if has_frames(path):
         seen, _ = frames(path)
         image = Image.fromarray((255 * seen[len(seen) // 2]).round().astype(np.uint8))
     if image.mode in ("I;16", "I", "F"):
@@ -65,12 +72,12 @@ def picture(path, size=None, colour=False):
 
 
 def is_coloured(column):
-    return Image.open(f"input/{both[column].dropna().iloc[0]}").mode in ("RGB", "RGBA", "P", "CMYK")
+    return opened(both[column].dropna().iloc[0]).mode in ("RGB", "RGBA", "P", "CMYK")
 
 
 def working_size(column, most=96):
     """Width and height at which the pictures of a column are worked on: their own, up to a bound."""
-    width, height = Image.open(f"input/{both[column].dropna().iloc[0]}").size
+    width, height = opened(both[column].dropna().iloc[0]).size
     scale = min(1.0, most / max(width, height))
     return max(8, round(width * scale)), max(8, round(height * scale))
 

@@ -181,6 +181,19 @@ def form_of(train, raw, targets):
     return "label"
 
 
+def files_of(path):
+    """The file of a path, or the files of a folder in the order of their numbers."""
+    if not os.path.isdir(f"input/{path}"):
+        return [path]
+    names = sorted(os.listdir(f"input/{path}"), key=lambda name: (len(name), name))
+    return [f"{path}/{name}" for name in names]
+
+
+def is_item(path):
+    """Whether a path is that of a file, or of a folder of files."""
+    return os.path.isfile(path) or os.path.isdir(path) and all(map(os.path.isfile, glob(f"{path}/*")))
+
+
 def load():
     """Leaves the tables and what is known of their columns as globals."""
     global train, test, raw, TARGETS, TARGET, KIND, QUERY, N, both, names
@@ -209,7 +222,7 @@ def load():
             NUMBERS.append(name)
             continue
         cells = both[name].dropna().astype(str)
-        if len(cells) and all(os.path.isfile(f"input/{cell}") for cell in cells[:5]):
+        if len(cells) and all(is_item(f"input/{cell}") for cell in cells[:5]):
             FILES.append(name)
         elif len(cells) and (cells.str.len().mean() > 40 or cells.str.count(" ").mean() > 4):
             TEXTS.append(name)

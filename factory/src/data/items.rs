@@ -1,13 +1,17 @@
 //! Items: what carries the statistics that stand in no table, one per row.
 
 use crate::data::table;
+use crate::media::image::frames;
 use crate::media::{Look, MediumError, Reading, Storage};
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::ItemLayout;
 use crate::spec::rule::Frame;
+use camino::{Utf8DirEntry, Utf8Path};
+use fs_err as fs;
 use polars::prelude::Column;
 use std::collections::BTreeMap;
+use std::io;
 use tasks::stream::Stream;
 
 /// An item and what solvers make of it.
@@ -84,6 +88,10 @@ pub fn columns(layout: &ItemLayout, ids: &[String], items: &[Item]) -> Vec<Colum
             let name = |id: &String| format!("{folder}/{id}.{extension}");
             vec![table::texts(&layout.column, ids.iter().map(name))]
         }
+        Storage::Folders { folder } => {
+            let name = |id: &String| format!("{folder}/{id}");
+            vec![table::texts(&layout.column, ids.iter().map(name))]
+        }
         Storage::Cells(_) => {
             let line = |item: &Item, index: usize| {
                 let text = String::from_utf8_lossy(&item.bytes).into_owned();
@@ -98,11 +106,42 @@ pub fn columns(layout: &ItemLayout, ids: &[String], items: &[Item]) -> Vec<Colum
 }
 
 /// The files that hold the items, by their path within the public half.
+///
+/// # Panics
+/// If an item is not what it was written as, which reading it back rules out.
 pub fn files(layout: &ItemLayout, ids: &[String], items: &[Item]) -> BTreeMap<String, Vec<u8>> {
-    let Storage::Files { folder, extension } = layout.storage() else {
-        return BTreeMap::new();
-    };
-    let file =
-        |(id, item): (&String, &Item)| (format!("{folder}/{id}.{extension}"), item.bytes.clone());
-    ids.iter().zip(items).map(file).collect()
+    let rows = ids.iter().zip(items);
+    match layout.storage() {
+        Storage::Files { folder, extension } => rows
+            .map(|(id, item)| (format!("{folder}/{id}.{extension}"), item.bytes.clone()))
+            .collect(),
+        Storage::Folders { folder } => {
+            let frames = |(id, item): (&String, &Item)| {
+                let files = frames::files(&item.bytes).expect("items were read back");
+                let named = |(frame, file): (usize, &[u8])| {
+                    (format!("{folder}/{id}/{frame}.png"), file.to_vec())
+                };
+                files.into_iter().enumerate().map(named).collect::<Vec<_>>()
+            };
+            rows.flat_map(frames).collect()
+        }
+        Storage::Cells(_) => BTreeMap::new(),
+    }
+}
+
+/// The bytes of a row's item at the path that its column names: a file's, or those of the files of a
+/// folder one after the other.
+///
+/// # Errors
+/// Any I/O error.
+pub(crate) fn read(path: &Utf8Path) -> io::Result<Vec<u8>> {
+    if !path.is_dir() {
+        return fs::read(path);
+    }
+    let files = path.read_dir_utf8()?.collect::<io::Result<Vec<_>>>()?;
+    let place = |file: &Utf8Path| file.file_stem().and_then(|stem| stem.parse::<usize>().ok());
+    let mut files: Vec<&Utf8Path> = files.iter().map(Utf8DirEntry::path).collect();
+    files.sort_by_key(|file| (place(file), *file));
+    let parts = files.into_iter().map(fs::read).collect::<io::Result<Vec<_>>>()?;
+    Ok(parts.concat())
 }

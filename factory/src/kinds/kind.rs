@@ -127,13 +127,19 @@ pub trait TaskKind: fmt::Debug + Sync {
     fn extra_files(&self, blueprint: &Blueprint, assets: &Assets) -> Vec<ExtraFiles> {
         let mut files = related::extra_files(blueprint, assets);
         let Some(layout) = blueprint.item() else { return files };
-        let Storage::Files { folder, extension } = layout.storage() else { return files };
-        let form = form::of_files(layout.format, assets.items().map(|item| item.bytes.as_slice()));
-        files.push(ExtraFiles::Items {
-            folder,
-            extension,
-            column: layout.column.clone(),
-            form: form.expect("items were read back"),
+        let form = || {
+            let bytes = assets.items().map(|item| item.bytes.as_slice());
+            form::of_files(layout.format, bytes).expect("items were read back")
+        };
+        let column = layout.column.clone();
+        files.extend(match layout.storage() {
+            Storage::Files { folder, extension } => {
+                Some(ExtraFiles::Items { folder, extension, column, form: form() })
+            }
+            Storage::Folders { folder } => {
+                Some(ExtraFiles::Folders { folder, column, form: form() })
+            }
+            Storage::Cells(_) => None,
         });
         files
     }
@@ -151,6 +157,15 @@ pub enum ExtraFiles {
         /// The column that names a row's file.
         column: String,
         /// How the files are written.
+        form: String,
+    },
+    /// One folder of PNG files per row of both tables.
+    Folders {
+        /// The folder that holds them.
+        folder: &'static str,
+        /// The column that names a row's folder.
+        column: String,
+        /// How the files of a folder are written.
         form: String,
     },
     /// A single file for all rows, such as links or records, or a folder for the training rows alone,
@@ -185,6 +200,7 @@ fn noun(layout: &ItemLayout) -> &'static str {
             MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery | MediumKind::Picture,
             _,
         ) => "pictures",
+        (MediumKind::Clip, Format::Frames) => "folders of frames",
         (MediumKind::Clip, _) => "clips",
         (MediumKind::Recording | MediumKind::Sound, _) => "recordings",
         (MediumKind::Soundscape, _) => "soundscapes",

@@ -238,13 +238,23 @@ fn of_items(layout: &ItemLayout) -> String {
         Storage::Files { .. } => {
             format!("[open(\"input/\" + p, \"rb\").read() for p in x.pop({column:?})]")
         }
+        Storage::Folders { .. } => {
+            // There are no more than nine frames: names are in order.
+            let files = "sorted(glob.glob(\"input/\" + p + \"/*.png\"))";
+            let bytes = format!("b\"\".join(open(f, \"rb\").read() for f in {files})");
+            format!("[{bytes} for p in x.pop({column:?})]")
+        }
         Storage::Cells(1) => format!("[t.encode() for t in x.pop({column:?})]"),
         Storage::Cells(_) => {
             let columns = layout.columns();
             format!("[\"\\n\".join(t).encode() for t in zip(*(x.pop(c) for c in {columns:?}))]")
         }
     };
-    format!("{}\n\n\ndef items(x):\n    return {load}\n", reader.python().trim_end())
+    let imports = match layout.storage() {
+        Storage::Folders { .. } => "import glob\n",
+        _ => "",
+    };
+    format!("{imports}{}\n\n\ndef items(x):\n    return {load}\n", reader.python().trim_end())
 }
 
 /// Lines that replace the items' column by the statistics estimated from them.

@@ -1,6 +1,6 @@
 //! How items are written, in words, from their bytes: sizes, rates, columns, lengths.
 
-use super::image::stack;
+use super::image::frames;
 use super::{Format, MediumError};
 use hound::WavReader;
 use image::{ColorType, ImageDecoder, ImageReader};
@@ -19,7 +19,7 @@ pub fn of_files<'a>(
 ) -> Result<String, MediumError> {
     match format {
         Format::Png | Format::Jpeg => of_pictures(files),
-        Format::Tiff => of_stacks(files),
+        Format::Tiff | Format::Frames => of_clips(files),
         Format::Wav => of_sounds(files),
         Format::Csv => of_links(files),
         Format::Text | Format::Cells => {
@@ -57,10 +57,10 @@ fn of_pictures<'a>(files: impl Iterator<Item = &'a [u8]>) -> Result<String, Medi
     Ok(format!("{modes}, {} x {} pixels", range(widths), range(heights)))
 }
 
-fn of_stacks<'a>(files: impl Iterator<Item = &'a [u8]>) -> Result<String, MediumError> {
+fn of_clips<'a>(files: impl Iterator<Item = &'a [u8]>) -> Result<String, MediumError> {
     let (mut counts, mut sides) = (BTreeSet::new(), BTreeSet::new());
     for file in files {
-        let frames = stack::decode(file)?;
+        let frames = frames::decode(file)?;
         counts.insert(frames.len());
         sides.extend(frames.iter().map(Array2::nrows));
     }
@@ -151,9 +151,11 @@ mod tests {
             |format, files: &[Vec<u8>]| of_files(format, files.iter().map(Vec::as_slice)).unwrap();
         assert_eq!(of(Format::Png, &pictures[..1]), "8-bit grey, 32 x 32 pixels");
         assert_eq!(of(Format::Png, &pictures), "8-bit grey, 32 to 48 x 32 to 48 pixels");
-        let clip = stack::encode(&[1, 2].map(|level| Array2::from_elem((24, 24), level)));
+        let clip = [1, 2].map(|level| Array2::from_elem((24, 24), level));
         let expected = "2 frames in the order of time, 8-bit grey, 24 x 24 pixels";
-        assert_eq!(of(Format::Tiff, &[clip]), expected);
+        for format in [Format::Tiff, Format::Frames] {
+            assert_eq!(of(format, &[frames::encode(&clip, format)]), expected);
+        }
         let sounds = [6400, 8000].map(silence);
         let expected = "16-bit PCM, mono, 8000 samples per second, 0.80 to 1.00 seconds long";
         assert_eq!(of(Format::Wav, &sounds), expected);

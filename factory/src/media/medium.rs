@@ -59,6 +59,8 @@ pub enum Format {
     Jpeg,
     /// TIFF files of several grey pictures, stored as they are.
     Tiff,
+    /// PNG pictures in grey, stored as they are, in a folder for each row.
+    Frames,
     /// WAV files of recorded sound.
     Wav,
     /// CSV files that list links.
@@ -86,6 +88,11 @@ pub enum Storage {
         folder: &'static str,
         /// The file name's ending, without a dot.
         extension: &'static str,
+    },
+    /// A folder per row in `prepared/public/<folder>/`, with PNG files `0.png`, `1.png` and so on.
+    Folders {
+        /// Name of the folder of folders within `prepared/public/`.
+        folder: &'static str,
     },
     /// As many CSV columns, the lines of the item being their cells.
     Cells(usize),
@@ -255,6 +262,7 @@ impl MediumKind {
             Format::Png => Storage::Files { folder: "images", extension: "png" },
             Format::Jpeg => Storage::Files { folder: "images", extension: "jpg" },
             Format::Tiff => Storage::Files { folder: "clips", extension: "tif" },
+            Format::Frames => Storage::Folders { folder: "clips" },
             Format::Wav if self == Self::Soundscape => {
                 Storage::Files { folder: "soundscapes", extension: "wav" }
             }

@@ -36,10 +36,10 @@ pub(super) enum ColumnContent {
     Id,
     /// The query that a row answers; so many rows each.
     Query(usize),
-    /// An item or the name of its file, and what it shows.
+    /// An item or the name of its file or folder, and what it shows.
     Item {
-        /// Whether a file holds it.
-        in_file: bool,
+        /// `file name`, `folder name` or `text`.
+        kind: &'static str,
         /// What the item is.
         shows: String,
         /// How the item is written, where it stands in a cell.
@@ -152,10 +152,9 @@ impl ColumnFacts {
         let (kind, values) = match &self.content {
             ColumnContent::Id => ("id", words.opaque.clone()),
             ColumnContent::Query(rows) => ("query", format!("{rows} rows each")),
-            ColumnContent::Item { in_file, shows, form } => {
-                let kind = if *in_file { "file name" } else { "text" };
+            ColumnContent::Item { kind, shows, form } => {
                 let form = form.as_ref().map(|form| format!("; {form}")).unwrap_or_default();
-                (kind, format!("{shows}{form}"))
+                (*kind, format!("{shows}{form}"))
             }
             ColumnContent::Shown { kind, values, shows } => (*kind, format!("{values}: {shows}")),
             ColumnContent::Number(bounds) => (words.number.as_str(), range(bounds)),
@@ -208,7 +207,7 @@ pub(super) fn columns(
 fn items(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> Vec<ColumnFacts> {
     if let (Layout::Vision(layout), Story::Scene(story)) = (&blueprint.layout, &scenario.story) {
         let shows = story.shows.clone();
-        let content = ColumnContent::Item { in_file: true, shows, form: None };
+        let content = ColumnContent::Item { kind: "file name", shows, form: None };
         return vec![ColumnFacts::new(&layout.column, content)];
     }
     if let (Some(layout), Story::Challenge(story)) = (blueprint.challenge(), &scenario.story) {
@@ -238,7 +237,7 @@ fn items(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> Vec<Col
                 let values = format!("{least} to {most} identifiers in order of time");
                 ColumnContent::Shown { kind: "list", values, shows }
             } else if told.words.is_empty() {
-                ColumnContent::Item { in_file: false, shows, form: None }
+                ColumnContent::Item { kind: "text", shows, form: None }
             } else {
                 let words: BTreeSet<&str> = values().collect();
                 let values = words.into_iter().collect::<Vec<_>>().join(" / ");
@@ -252,14 +251,19 @@ fn items(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> Vec<Col
         return Vec::new();
     };
     let shows = story.item.as_ref().map_or("", |item| item.shows.as_str());
-    let in_file = matches!(layout.storage(), Storage::Files { .. });
+    let kind = match layout.storage() {
+        Storage::Files { .. } => "file name",
+        Storage::Folders { .. } => "folder name",
+        Storage::Cells(_) => "text",
+    };
     let column = |(line, name): (usize, &String)| {
         // The lines of an item are the cells of its columns.
         let lines = assets.items().filter_map(|item| {
             std::str::from_utf8(&item.bytes).ok().and_then(|text| text.lines().nth(line))
         });
-        let form = (!in_file).then(|| form::of_texts(lines));
-        ColumnFacts::new(name, ColumnContent::Item { in_file, shows: shows.to_owned(), form })
+        let in_cells = matches!(layout.storage(), Storage::Cells(_));
+        let form = in_cells.then(|| form::of_texts(lines));
+        ColumnFacts::new(name, ColumnContent::Item { kind, shows: shows.to_owned(), form })
     };
     layout.columns().iter().enumerate().map(column).collect()
 }

@@ -217,6 +217,11 @@ pub(super) fn files(blueprint: &Blueprint, assets: &Assets, phrases: &mut Phrase
                 phrases.set("form", form);
                 (format!("{folder}/"), phrases.text("file_items"))
             }
+            ExtraFiles::Folders { folder, column, form } => {
+                phrases.set("column", format!("`{column}`"));
+                phrases.set("form", form);
+                (format!("{folder}/"), phrases.text("file_folders"))
+            }
             ExtraFiles::Other { path, note } => (path, note),
         };
         let _ = writeln!(text, "- `{path}`: {note}");

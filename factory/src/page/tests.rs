@@ -174,7 +174,9 @@ fn what_solvers_must_know_is_on_pages_of_any_style() {
                 // Classes without an order have none that could be stated.
                 let fact = match fact.strip_suffix("from low to high: `") {
                     Some(_) if is_nominal => " without an order |",
-                    _ if fact == "`images/`" && page.contains(".tif") => "`clips/`",
+                    _ if fact == "`images/`" && page.contains("frames in the order of time") => {
+                        "`clips/`"
+                    }
                     _ => fact,
                 };
                 assert!(page.contains(fact), "{cell}: {fact}\n{page}");

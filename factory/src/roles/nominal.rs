@@ -110,7 +110,7 @@ mod tests {
     fn classes_have_their_shares_and_are_as_certain_as_asked() {
         for (count, ratio) in [(4, 1.0), (12, 8.0), (40, 50.0)] {
             let mut draws = Draws::new(Stream::root(3));
-            let plan = ClassPlan { count, ratio };
+            let plan = ClassPlan { count, ratio, pictured: false };
             let scores: Vec<Vec<f64>> =
                 (0..axes(plan)).map(|_| (0..1500).map(|_| draws.normal()).collect()).collect();
             let link = link(&scores, plan, 0.8, &mut draws);

@@ -57,9 +57,14 @@ fn yes_or_no() -> Vec<String> {
 
 /// Whether the metric separates the lower rungs on this kind of data. On pictures they are fitted
 /// to two dozen numbers in less than 200 rows. Their overconfident probabilities have a higher log
-/// loss than the class shares, and their F1 is lower than that of predicting 1 for every row.
+/// loss than the class shares, and their F1 is lower than that of predicting 1 for every row. With a
+/// table beside the items, it is the same of log loss: 7 of 29 attempts were accepted.
 fn tells(metric: Metric, modality: Modality) -> bool {
-    modality != Modality::Image || !matches!(metric, Metric::LogLoss | Metric::F1)
+    match modality {
+        Modality::Image => !matches!(metric, Metric::LogLoss | Metric::F1),
+        Modality::Multimodal => metric != Metric::LogLoss,
+        _ => true,
+    }
 }
 
 /// One of the metrics that suit the data.

@@ -299,7 +299,7 @@ fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
 /// How often a format is chosen where a medium offers it beside its usual one.
 fn share(format: Format) -> f64 {
     match format {
-        Format::Jpeg => 0.4,
+        Format::Jpeg | Format::Frames => 0.4,
         Format::Text => 0.35,
         Format::Png => 0.25,
         Format::Tiff | Format::Wav | Format::Csv | Format::Cells => 0.0,
@@ -457,7 +457,8 @@ pub(super) fn unlinked(column: String, classes: Vec<String>, rule: Option<Rule>)
 }
 
 /// The column of classes without an order, and their names; `None` if there is no question for them
-/// that suits the story.
+/// that suits the story. What pictures show is asked for by questions of their own alone, and not of
+/// the paper's tasks, which have too few rows.
 fn question(
     brief: &Brief<'_>,
     story: &TableScenario,
@@ -470,7 +471,16 @@ fn question(
     let others = [story.id.as_str(), &story.binary.name, &story.number.name];
     let taken = numbers.chain(words).chain(item).chain(others).collect();
     let key = [&*brief.scenario.domain, brief.scenario.key()];
-    let question = ClassQuestion::draw(key, plan.count, &taken, draws)?;
+    let question = if plan.pictured {
+        let item = story.item.as_ref();
+        let shown = item.is_some_and(|item| item.medium.modality() == Modality::Image);
+        if !shown || brief.preset != Preset::Large {
+            return None;
+        }
+        ClassQuestion::of_pictures(key[1], plan.count, &taken, draws)?
+    } else {
+        ClassQuestion::draw(key, plan.count, &taken, draws)?
+    };
     Some((question.column.clone(), question.classes(plan.count, draws)))
 }
 

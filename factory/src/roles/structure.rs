@@ -27,6 +27,8 @@ pub(super) struct ClassPlan {
     pub count: usize,
     /// How many times as many rows the most frequent class has as the rarest; 1 if all have the same.
     pub ratio: f64,
+    /// Whether they are kinds of what pictures show.
+    pub pictured: bool,
 }
 
 /// What a task takes over from the structure of its seed.
@@ -44,6 +46,15 @@ pub(super) struct Structure {
 
 /// Training rows of each class, where there are many, and most training rows of such a table.
 const CLASS_ROWS: (usize, usize) = (15, 600);
+/// Training rows of each kind of what pictures show: they are read with errors.
+const PICTURES: usize = 25;
+/// Fewest and most kinds of what pictures show: of more, what is read of a picture tells too few
+/// apart.
+const KINDS: (usize, usize) = (5, 12);
+/// Most rows of the most frequent kind for each of the rarest.
+const UNEVEN_KINDS: f64 = 4.0;
+/// Share of pictures whose kinds are asked for, where the seed has classes without an order.
+const KINDS_ASKED: f64 = 0.7;
 /// How many times as many rows the most frequent class has as the rarest, from which on the rarest
 /// have hardly any.
 const LONG_TAIL: f64 = 15.0;
@@ -57,8 +68,9 @@ const POSITIVES: f64 = 35.0;
 const RARE_ROWS: (usize, usize) = (1000, 3000);
 
 /// Whether a task takes over the structure of its seed. Only tables of our own rows do: what items
-/// say is read with errors, and lower rungs would see nothing of many classes or of rare ones; a
-/// generator draws rows by its own program; and the paper's tasks have too few rows.
+/// say is read with errors, and lower rungs would see nothing of rare classes or of dozens; a
+/// generator draws rows by its own program; and the paper's tasks have too few rows. Of what pictures
+/// show, some kinds are asked for all the same, see [`Structure::draw`].
 pub(super) fn shapes(blueprint: &Blueprint) -> bool {
     blueprint.modality == Modality::Tabular
         && blueprint.preset == Preset::Large
@@ -76,15 +88,19 @@ fn is_long_tailed(dna: &Dna) -> bool {
 }
 
 impl Structure {
-    /// Draws the structure of a task of this kind. Only tables have one, see [`shapes`].
+    /// Draws the structure of a task of this kind. Tables have one, see [`shapes`]; of pictures, some
+    /// show things of several kinds.
     pub(super) fn draw(cell: Cell, dna: &Dna, draws: &mut Draws) -> Self {
-        if cell.modality != Modality::Tabular {
-            return Self::default();
-        }
         let asks = cell.formulation;
-        let classes = (asks == Formulation::Multiclass && !dna.has(Trait::Ordinal))
-            .then(|| classes(dna, draws))
-            .flatten();
+        let unordered = asks == Formulation::Multiclass && !dna.has(Trait::Ordinal);
+        match cell.modality {
+            Modality::Tabular => {}
+            Modality::Image | Modality::Multimodal if unordered => {
+                return Self { classes: kinds(dna, draws), ..Self::default() };
+            }
+            _ => return Self::default(),
+        }
+        let classes = unordered.then(|| classes(dna, draws)).flatten();
         let flags = matches!(asks, Formulation::Binary | Formulation::Multilabel);
         // One seed in four lends its other traits alone: rare positives suit few metrics.
         let positive = (flags && is_uneven(dna) && draws.chance(0.75)).then(|| {
@@ -114,6 +130,10 @@ impl Structure {
             train = train * 17 / 10;
         }
         if let Some(plan) = self.classes {
+            if plan.pictured {
+                // Pictures cost too much for more test rows.
+                return RowCounts { train: train.max(PICTURES * plan.count), test };
+            }
             let (each, most) = CLASS_ROWS;
             train = train.max((each * plan.count).min(most));
             // Rare classes are judged by few rows.
@@ -179,7 +199,20 @@ fn classes(dna: &Dna, draws: &mut Draws) -> Option<ClassPlan> {
     };
     // Beyond, classes at the end of a tail are single rows, whose F1 is mostly luck.
     let most = if ratio > LONG_TAIL { most.min(30) } else { most };
-    Some(ClassPlan { count: count.clamp(2, most), ratio: percent(ratio) })
+    Some(ClassPlan { count: count.clamp(2, most), ratio: percent(ratio), pictured: false })
+}
+
+/// How many kinds of things the pictures of a task show and how uneven they are; `None` if the task
+/// asks for the story's grades.
+fn kinds(dna: &Dna, draws: &mut Draws) -> Option<ClassPlan> {
+    if !draws.chance(KINDS_ASKED) {
+        return None;
+    }
+    let plan = classes(dna, draws)?;
+    let (fewest, most) = KINDS;
+    let count = if plan.count > most { draws.whole(most * 2 / 3, most) } else { plan.count };
+    let ratio = plan.ratio.min(UNEVEN_KINDS);
+    Some(ClassPlan { count: count.max(fewest), ratio, pictured: true })
 }
 
 /// Columns of groups and of the coarser groups that they are nested in, by domain.

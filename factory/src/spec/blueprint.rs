@@ -358,9 +358,9 @@ impl Blueprint {
         })
     }
 
-    /// The column that names the rows' files; none where rows have no files.
+    /// The column that names the rows' files, or their folders; none where rows have no files.
     pub fn file_column(&self) -> Option<&str> {
-        let in_files = |item: &&ItemLayout| matches!(item.storage(), Storage::Files { .. });
+        let in_files = |item: &&ItemLayout| !matches!(item.storage(), Storage::Cells(_));
         match &self.layout {
             Layout::Vision(scene) => Some(&scene.column),
             _ => self.item().filter(in_files).map(|item| item.column.as_str()),

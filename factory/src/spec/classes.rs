@@ -51,14 +51,36 @@ impl ClassQuestion {
         draws: &mut Draws,
     ) -> Option<&'static Self> {
         let suits = |question: &&Self| {
-            let of_story = |key: &String| key == story;
             question.domain == domain
-                && (question.stories.is_empty() || question.stories.iter().any(of_story))
-                && !taken.contains(question.column.as_str())
-                && (question.names.is_empty() || question.names.len() >= classes)
+                && (question.stories.is_empty() || question.names(story))
+                && question.serves(classes, taken)
         };
         let suited: Vec<&Self> = QUESTIONS.iter().filter(suits).collect();
         (!suited.is_empty()).then(|| *draws.pick(&suited))
+    }
+
+    /// The same of what a story's pictures show: the question names the story, for one that suits any
+    /// row, like who dealt with it, is not about what can be seen.
+    pub fn of_pictures(
+        story: &str,
+        classes: usize,
+        taken: &BTreeSet<&str>,
+        draws: &mut Draws,
+    ) -> Option<&'static Self> {
+        let suits = |question: &&Self| question.names(story) && question.serves(classes, taken);
+        let suited: Vec<&Self> = QUESTIONS.iter().filter(suits).collect();
+        (!suited.is_empty()).then(|| *draws.pick(&suited))
+    }
+
+    /// Whether the question is for some stories, and this is one of them.
+    fn names(&self, story: &str) -> bool {
+        self.stories.iter().any(|key| key == story)
+    }
+
+    /// Whether the question has names for so many classes and a column of its own.
+    fn serves(&self, classes: usize, taken: &BTreeSet<&str>) -> bool {
+        !taken.contains(self.column.as_str())
+            && (self.names.is_empty() || self.names.len() >= classes)
     }
 
     /// What the target of this column says of a row; `None` if no question has the column.
@@ -136,8 +158,27 @@ mod tests {
 
     #[test]
     fn a_column_means_one_thing() {
-        let columns: BTreeSet<&str> = QUESTIONS.iter().map(|one| one.column.as_str()).collect();
-        assert_eq!(columns.len(), QUESTIONS.len());
+        for question in QUESTIONS.iter() {
+            assert_eq!(ClassQuestion::meaning(&question.column), Some(&*question.means));
+        }
+    }
+
+    #[test]
+    fn pictures_are_asked_for_what_they_show_alone() {
+        let asked = |story: &str| -> BTreeSet<&str> {
+            let ask = |seed| {
+                let mut draws = Draws::new(Stream::root(seed));
+                ClassQuestion::of_pictures(story, 12, &BTreeSet::new(), &mut draws)
+            };
+            (0..30).filter_map(ask).map(|question| question.column.as_str()).collect()
+        };
+        assert_eq!(asked("songbird-feeder"), BTreeSet::from(["species"]));
+        assert_eq!(asked("blade-coating"), BTreeSet::from(["damage_kind"]));
+        assert_eq!(asked("flow-chamber"), BTreeSet::new());
+        // As many stories of still pictures as have kinds of what they show.
+        let stories = scenario::all().unwrap();
+        let pictured = stories.iter().filter(|story| !asked(story.key()).is_empty());
+        assert!(pictured.count() >= 40);
     }
 
     #[test]

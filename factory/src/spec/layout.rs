@@ -105,7 +105,9 @@ impl ItemLayout {
     /// The columns of the tables that hold the items, or the names of their files.
     pub fn columns(&self) -> Vec<String> {
         match self.storage() {
-            Storage::Files { .. } | Storage::Cells(1) => vec![self.column.clone()],
+            Storage::Files { .. } | Storage::Folders { .. } | Storage::Cells(1) => {
+                vec![self.column.clone()]
+            }
             Storage::Cells(count) => {
                 let name = |suffix: char| format!("{}_{suffix}", self.column);
                 ('a'..='z').take(count).map(name).collect()

@@ -4,9 +4,9 @@ use super::Refusal;
 use crate::data::items::Item;
 use crate::data::likeness;
 use crate::media::audio::course;
+use crate::media::image::frames;
 use crate::media::image::given::decode_grey;
 use crate::media::image::picture::{Picture, decode};
-use crate::media::image::stack;
 use crate::media::{MediumError, MediumKind};
 use crate::package::Staged;
 use crate::roles::TaskFacts;
@@ -84,7 +84,7 @@ fn in_medium(medium: Option<MediumKind>, train: &[&[u8]], test: &[&[u8]]) -> Res
 
 /// The frame halfway through a clip.
 fn halfway(clip: &[u8]) -> Result<Picture, MediumError> {
-    let mut frames = stack::decode(clip)?;
+    let mut frames = frames::decode(clip)?;
     let middle = frames.len() / 2;
     Ok(Picture::from_grey(frames.swap_remove(middle)))
 }

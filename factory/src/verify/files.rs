@@ -41,7 +41,8 @@ pub(super) fn none_is_astray(task: &Staged) -> Result<(), Refusal> {
             id.is_some_and(|id| trained.contains(id))
         });
         let is_common = COMMON.contains(&path) || related.iter().any(|known| known == path);
-        if !is_common && !named.contains(path) && !of_training_row {
+        let in_folder = path.rsplit_once('/').is_some_and(|(folder, _)| named.contains(folder));
+        if !is_common && !named.contains(path) && !in_folder && !of_training_row {
             return Err(Refusal::StrayFile(path.to_owned()));
         }
     }
@@ -81,11 +82,15 @@ pub fn fix_times(dir: &TaskDir) -> io::Result<usize> {
 }
 
 /// Pictures, recordings, tables of links and texts hold their data and a header that all in
-/// their folder share, and nothing else.
+/// their folder share, and nothing else. Folders of frames have as many each.
 pub(crate) fn headers_say_nothing(dir: &TaskDir) -> Result<(), Refusal> {
     let mut heads: BTreeMap<&str, chunks::Head> = BTreeMap::new();
+    let mut frames: BTreeMap<&str, usize> = BTreeMap::new();
     for path in public(dir) {
-        let Some((folder, file)) = path.rsplit_once('/') else { continue };
+        let Some((folder, file)) = path.split_once('/') else { continue };
+        if let Some((within, _)) = path.rsplit_once('/').filter(|(within, _)| *within != folder) {
+            *frames.entry(within).or_default() += 1;
+        }
         let read = match Utf8Path::new(file).extension() {
             Some("png") => chunks::png,
             Some("jpg") => chunks::jpeg,
@@ -102,7 +107,14 @@ pub(crate) fn headers_say_nothing(dir: &TaskDir) -> Result<(), Refusal> {
             return Err(leak("its header is not that of the files before it".to_owned()));
         }
     }
-    Ok(())
+    let usual = frames.values().next().copied();
+    match frames.iter().find(|(_, count)| Some(**count) != usual) {
+        Some((folder, count)) => Err(Refusal::MetadataLeak {
+            path: (*folder).to_owned(),
+            fault: format!("it has {count} frames, and another has another number"),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// The files of the public half, relative to it.

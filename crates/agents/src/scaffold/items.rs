@@ -14,6 +14,8 @@ pub(super) enum ItemKind {
     Pictures,
     /// TIFF files of several frames, one per row.
     Clips,
+    /// Folders of PNG files, one per row.
+    Frames,
     /// WAV files, one per row.
     Recordings,
     /// WAV files of several seconds, one per row.
@@ -37,6 +39,7 @@ impl ItemKind {
         let items = [
             ("pictures", Self::Pictures),
             ("clips", Self::Clips),
+            ("folders of frames", Self::Frames),
             ("recordings", Self::Recordings),
             ("soundscapes", Self::Soundscapes),
             ("texts", Self::Texts),
@@ -53,7 +56,8 @@ impl ItemKind {
     pub(super) fn reading(self) -> String {
         let lines: &[&str] = match self {
             Self::Pictures => &[PICTURES],
-            Self::Clips => &[CLIPS],
+            Self::Clips => &[IN_FILES, CLIPS],
+            Self::Frames => &[IN_FOLDERS, CLIPS],
             Self::Recordings => &[RECORDINGS],
             Self::Soundscapes => &[SOUNDSCAPES],
             Self::Texts => &[COUNTING, CELLS, WORDS],
@@ -82,13 +86,23 @@ for p in x.pop(x.columns[0]):
 x = x.join(pd.DataFrame(d).add_prefix("r"))
 "#;
 
+/// The frames of a TIFF file.
+const IN_FILES: &str = "from PIL import Image, ImageSequence
+frames = lambda p: ImageSequence.Iterator(Image.open(p))
+";
+
+/// The frames of a folder.
+const IN_FOLDERS: &str = r#"from PIL import Image
+from glob import glob
+frames = lambda p: [Image.open(f) for f in sorted(glob(p + "/*.png"))]
+"#;
+
 /// Light and bright and dark spots halfway through, and what changes from the first frame to the
 /// last: brightness, spots, the mean place of what stands out.
-const CLIPS: &str = r#"from PIL import Image, ImageSequence
-from scipy import ndimage as nd
+const CLIPS: &str = r#"from scipy import ndimage as nd
 d = []
 for p in x.pop(x.columns[0]):
-    g = [np.array(f, float) for f in ImageSequence.Iterator(Image.open("input/" + p))]
+    g = [np.array(f, float) for f in frames("input/" + p)]
     g = [f - np.median(f) for f in g if f.mean() > 5] or [np.zeros((9, 9))] * 2
     s = [abs(f) > 0.5 * np.quantile(abs(f), 0.99) for f in g]
     c = [nd.center_of_mass(abs(f) * e + 1e-9) for f, e in zip(g, s)]

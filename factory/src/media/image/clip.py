@@ -2,16 +2,23 @@
 
 # Reading clips. Follows clip.rs.
 
+from PIL import ImageSequence
+
 FRAMES = 8
 SEEN = 0.5
 
 
+def pixels_of(data):
+    """The frames of a TIFF file, or of PNG files that stand one after the other."""
+    begin = b"\x89PNG\r\n\x1a\n"
+    if data.startswith(begin):
+        return [np.asarray(Image.open(io.BytesIO(begin + part))) for part in data.split(begin)[1:]]
+    return [np.asarray(frame) for frame in ImageSequence.Iterator(Image.open(io.BytesIO(data)))]
+
+
 def frames_of(data):
     """The times and frames of which enough was measured, with what was measured of them."""
-    stack = Image.open(io.BytesIO(data))
-    for time in range(stack.n_frames):
-        stack.seek(time)
-        pixels = np.asarray(stack)
+    for time, pixels in enumerate(pixels_of(data)):
         valid = (pixels > 0) & (pixels < 255)
         if valid.mean() >= SEEN:
             yield time, pixels / 255.0, valid

@@ -1,12 +1,12 @@
 //! Short clips of things that drift: cells in a dish, bubbles, droplets, floats on water.
 //!
 //! What a rule depends on is mostly between the frames: how fast and which way things drift, and
-//! how they grow. `camera` exposes each frame, [`stack`] makes one file of them.
+//! how they grow. `camera` exposes each frame, [`frames`] makes one file of them, or a folder.
 
 use super::blobs::{self, Blobs};
 use super::camera::{BLUR, Camera, NOISE, noise};
 use super::picture::Picture;
-use super::{features, stack};
+use super::{features, frames};
 use crate::media::{
     Blemish, Format, ItemReader, Look, Medium, MediumError, Reach, Reading, Statistic,
 };
@@ -114,13 +114,12 @@ impl ItemReader for Clip {
     }
 
     fn formats(&self) -> &'static [Format] {
-        &[Format::Tiff]
+        &[Format::Tiff, Format::Frames]
     }
 
     fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
-        let frames = stack::decode(bytes)?;
         let mut seen: Vec<(f64, Picture)> = Vec::new();
-        for (time, frame) in frames.into_iter().enumerate() {
+        for (time, frame) in frames::decode(bytes)?.into_iter().enumerate() {
             let picture = Picture::from_grey(frame);
             let measured = picture.valid.iter().filter(|valid| **valid).count();
             if measured as f64 >= SEEN * picture.valid.len() as f64 {
@@ -174,7 +173,7 @@ impl Medium for Clip {
         let things = drifters(camera.side, floor(count + 0.5), radius, draws);
         let shake = look.blemishes.get(SHAKE.name).copied().unwrap_or(0.0);
         let lost = look.blemishes.get(LOST_FRAMES.name).copied().unwrap_or(0.0);
-        let frames: Vec<Array2<u8>> = (0..FRAMES)
+        let drawn: Vec<Array2<u8>> = (0..FRAMES)
             .map(|frame| {
                 // From -1/2 in the first frame to 1/2 in the last.
                 let time = frame as f64 / (FRAMES - 1) as f64 - 0.5;
@@ -192,7 +191,7 @@ impl Medium for Clip {
                 if draws.chance(lost) { bytes.mapv(|_| 0) } else { bytes }
             })
             .collect();
-        stack::encode(&frames)
+        frames::encode(&drawn, look.format)
     }
 }
 

@@ -9,6 +9,7 @@ mod blobs;
 pub(crate) mod camera;
 mod clip;
 pub(crate) mod features;
+pub(crate) mod frames;
 pub(crate) mod given;
 pub(crate) mod jpeg;
 mod objects;

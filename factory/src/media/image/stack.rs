@@ -13,7 +13,7 @@ use tiff::encoder::colortype::Gray8;
 use tiff::{ColorType, TiffError, TiffResult};
 
 /// Frames that a file may have: more than are drawn.
-const FRAMES: std::ops::RangeInclusive<usize> = 2..=32;
+pub(super) const FRAMES: std::ops::RangeInclusive<usize> = 2..=32;
 
 /// The file of some frames, each of shape `[down, across]`, the first one first.
 pub(crate) fn encode(frames: &[Array2<u8>]) -> Vec<u8> {

@@ -27,9 +27,15 @@ const SUBJECTS: [ImageSubject; 6] = [
     (&Scenery, Format::Png),
     (&Scenery, Format::Jpeg),
 ];
-/// Stills and clips.
+/// Stills and clips, each with pixels of its own: a clip's are the same in both of its formats.
+fn looks() -> impl Iterator<Item = ImageSubject> {
+    every().filter(|(_, format)| *format != Format::Frames)
+}
+
+/// Stills and clips in every format.
 fn every() -> impl Iterator<Item = ImageSubject> {
-    SUBJECTS.into_iter().chain([(&Clip as &'static dyn Medium, Format::Tiff)])
+    let clip = &Clip as &'static dyn Medium;
+    SUBJECTS.into_iter().chain([(clip, Format::Tiff), (clip, Format::Frames)])
 }
 
 const TRAIN: usize = 150;
@@ -130,7 +136,7 @@ fn recovered(sample: &ImageSample, index: usize) -> f64 {
 
 #[test]
 fn estimates_bear_medium_blemishes() {
-    for subject in every() {
+    for subject in looks() {
         let (medium, format) = subject;
         for blemish in medium.blemishes() {
             let sample = sample(subject, 11, &middle(blemish), TEST);
@@ -149,7 +155,7 @@ fn estimates_bear_medium_blemishes() {
 
 #[test]
 fn statistics_are_as_far_to_reach_as_they_claim() {
-    for subject in every() {
+    for subject in looks() {
         let (medium, format) = subject;
         let sample = sample(subject, 12, &BTreeMap::new(), TRAIN + TEST);
         for (index, statistic) in medium.statistics().iter().enumerate() {
@@ -213,7 +219,7 @@ fn rules(medium: &dyn Medium, population: &Frame) -> Vec<Rule> {
 
 #[test]
 fn rules_make_ladders() {
-    for subject in every() {
+    for subject in looks() {
         let (medium, format) = subject;
         let sample = sample(subject, 13, &middle(&medium.blemishes()[0]), TRAIN + TEST);
         let frame = |column: &dyn Fn(usize) -> Vec<f64>| Frame {
@@ -308,7 +314,8 @@ fn damaged_files_are_refused() {
         let medium = subject.0;
         let item = render(subject, 5, &BTreeMap::new(), 1).1.remove(0);
         assert!(medium.read(&[]).is_err());
-        for length in [8, 30, 60, item.len() / 2] {
+        // Half of a clip is a clip.
+        for length in [8, 30, 60, item.len() / 2 + 1] {
             assert!(medium.read(&item[..length]).is_err(), "{length} bytes");
         }
         let mut draws = Draws::new(Stream::root(6));

@@ -7,7 +7,7 @@ use super::nearness::{self, Nearness};
 use super::rows::Rows;
 use super::task::{GalleryTarget, GalleryTask};
 use super::{GalleryError, graphs};
-use crate::data::items::Item;
+use crate::data::items::{self, Item};
 use crate::data::json_lines::read_table;
 use crate::data::table::{self, Cells};
 use crate::verify::leaks::CLOSEST;
@@ -91,7 +91,7 @@ fn items(task: &GalleryTask) -> Result<Vec<Item>, GalleryError> {
             let lines: Vec<&str> = places.iter().map(|place| cells[*place].as_str()).collect();
             let (bytes, path) = if in_files {
                 let path = task.item_path(lines[0])?;
-                (fs::read(&path)?, Some(path))
+                (items::read(&path)?, Some(path))
             } else {
                 (lines.join("\n").into_bytes(), None)
             };

@@ -3,9 +3,9 @@
 use super::GalleryError;
 use super::parts::data_uri;
 use super::task::{GalleryTask, ItemColumn};
-use crate::media::image::{jpeg, stack};
+use crate::data::items;
+use crate::media::image::{frames, jpeg};
 use camino::Utf8Path;
-use fs_err as fs;
 use image::codecs::png::{PngDecoder, PngEncoder};
 use image::{ColorType, DynamicImage, ImageDecoder as _, ImageEncoder as _, ImageError, Limits};
 use maud::{Markup, html};
@@ -66,10 +66,10 @@ impl GalleryPicture {
     }
 
     fn read(path: &Utf8Path) -> Result<Self, GalleryError> {
-        let bytes = fs::read(path)?;
+        let bytes = items::read(path)?;
         let wrong = |fault: String| GalleryError::Unreadable { path: path.to_owned(), fault };
-        if path.extension() == Some("tif") {
-            let frames = stack::decode(&bytes).map_err(|error| wrong(error.to_string()))?;
+        if path.extension() == Some("tif") || path.is_dir() {
+            let frames = frames::decode(&bytes).map_err(|error| wrong(error.to_string()))?;
             return Ok(Self::strip(&frames));
         }
         if jpeg::begins(&bytes) {

@@ -85,7 +85,7 @@ impl GalleryTask {
         Ok(Self { dir, blueprint, description, train, test, truth, targets })
     }
 
-    /// The columns of `train.csv` that name files.
+    /// The columns of `train.csv` that name files, or folders of frames.
     pub(super) fn items(&self) -> Vec<ItemColumn> {
         let Some(first) = self.train.rows.first() else { return Vec::new() };
         let kind = |cell: &str| match (cell.contains('/'), Utf8Path::new(cell).extension()) {
@@ -93,6 +93,9 @@ impl GalleryTask {
             (true, Some("wav")) => Some(FileKind::Sound),
             (true, Some("csv")) => Some(FileKind::Graph),
             (true, Some("txt")) => Some(FileKind::Document),
+            (true, None) if self.item_path(cell).is_ok_and(|path| path.is_dir()) => {
+                Some(FileKind::Picture)
+            }
             _ => None,
         };
         let column =

@@ -147,6 +147,25 @@ fn pictures_that_carry_more_than_pixels_are_seen() {
     seen(one_changed(&bench, |file| file[0] = 0));
 }
 
+#[test]
+fn folders_of_frames_that_differ_in_more_than_pixels_are_seen() {
+    let cell = Cell { modality: Modality::Image, formulation: Formulation::Binary };
+    let bench = Bench::written_as(cell, Some(Format::Frames));
+    let seen = |change: fn(&mut BTreeMap<String, Vec<u8>>, &str)| {
+        let task = bench.with_files(|files| {
+            let last = files.keys().rfind(|path| path.ends_with("/7.png")).unwrap().clone();
+            change(files, &last);
+        });
+        assert_eq!(code(check(&task)), "metadata_leak");
+    };
+    seen(|files, last| drop(files.remove(last)));
+    seen(|files, last| drop(files.insert(last.replace("/7.", "/8."), files[last].clone())));
+    seen(|files, last| {
+        let text = chunk(b"tEXt", b"Comment\0sick");
+        files.get_mut(last).unwrap().splice(AFTER_HEADER..AFTER_HEADER, text);
+    });
+}
+
 /// A segment of a JPEG file.
 fn segment(kind: u8, data: &[u8]) -> Vec<u8> {
     let size = u16::try_from(data.len() + 2).unwrap().to_be_bytes();
