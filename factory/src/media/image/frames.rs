@@ -78,15 +78,8 @@ fn length(bytes: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::stack::tests::frames;
     use super::*;
-
-    fn frames(sides: &[usize]) -> Vec<Array2<u8>> {
-        let frame = |(place, side): (usize, &usize)| {
-            let level = |(y, x)| u8::try_from((7 * y + 3 * x + 31 * place) % 256).unwrap();
-            Array2::from_shape_fn((*side, *side), level)
-        };
-        sides.iter().enumerate().map(frame).collect()
-    }
 
     #[test]
     fn frames_come_back_in_both_forms() {

@@ -87,10 +87,10 @@ fn read(bytes: &[u8]) -> TiffResult<Vec<Array2<u8>>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn frames(sides: &[usize]) -> Vec<Array2<u8>> {
+    pub(in crate::media::image) fn frames(sides: &[usize]) -> Vec<Array2<u8>> {
         let frame = |(place, side): (usize, &usize)| {
             let level = |(y, x)| u8::try_from((7 * y + 3 * x + 31 * place) % 256).unwrap();
             Array2::from_shape_fn((*side, *side), level)
