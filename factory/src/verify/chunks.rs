@@ -1,10 +1,8 @@
 //! What a file says besides its pixels, samples and lines: the chunks of PNG and WAV files, the
 //! segments of JPEG files, the frames of TIFF files, the first line of a table, and the blanks of a text.
 
+use crate::media::image::frames::SIGNATURE;
 use crate::media::image::stack;
-
-/// The first bytes of a PNG file.
-const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// The bytes that all files of a folder must share: everything but data and lengths.
 pub(super) type Head = Vec<u8>;

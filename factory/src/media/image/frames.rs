@@ -8,7 +8,7 @@ use crate::media::{Format, MediumError};
 use ndarray::{Array2, Axis};
 
 /// What a PNG file begins with (PNG specification, 5.2).
-const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
+pub(crate) const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 /// Bytes of a chunk beside its data: length, name and checksum.
 const FRAMED: usize = 12;
 
@@ -25,7 +25,7 @@ pub(crate) fn encode(frames: &[Array2<u8>], format: Format) -> Vec<u8> {
 /// # Errors
 /// [`MediumError`] unless it is what [`encode`] writes, or the same in other compression.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Array2<u8>>, MediumError> {
-    if !bytes.starts_with(&SIGNATURE) {
+    if !bytes.starts_with(SIGNATURE) {
         return stack::decode(bytes);
     }
     let frame = |file: &[u8]| {
