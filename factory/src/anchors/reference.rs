@@ -16,7 +16,7 @@ use tasks::metrics::Metric;
 use tasks::stream::Stream;
 
 /// Trees of a forest.
-const TREES: usize = 60;
+const TREES: u16 = 60;
 /// Best columns of which squares and products are taken.
 const CROSSED: usize = 12;
 /// What numbers are kept above before their logarithm is taken.

@@ -32,10 +32,9 @@ use tasks::values;
 pub const SEEDS: usize = 3;
 
 /// Trees of a forest. A few hundred rows are no better served by more.
-const TREES: usize = 40;
-/// Trees of each class's forest where there are many classes: forests of dozens of classes would
-/// take as long as all the rest of a corpus.
-const TREES_OF_MANY: usize = 20;
+const TREES: u16 = 40;
+/// Trees of a forest that votes for classes, as in scikit-learn's defaults.
+const VOTES: u16 = 100;
 
 /// Penalty of the linear rungs, as in scikit-learn's defaults (C = 1, alpha = 1).
 pub(super) const PENALTY: f64 = 1.0;
@@ -322,14 +321,46 @@ pub(super) fn forests(
     let stream = blueprint.origin.stream("forest");
     let mut all: [Vec<Forecast>; SEEDS] = Default::default();
     let mut bags = Vec::with_capacity(truths.len());
+    // One of several classes without an order, whose probability is not asked for.
+    let votes = matches!(blueprint.prediction, Prediction::Label { .. })
+        && blueprint.targets.iter().all(Target::is_nominal);
     for (index, truth) in truths.iter().enumerate() {
         let stream =
             if truths.len() > 1 { stream.child("target").index(index as u64) } else { stream };
-        let (forecasts, bag) = forests_of(stream, inputs, truth, relative)?;
+        let (forecasts, bag) = match truth {
+            Truth::Classes { values, names } if votes => {
+                voted(stream, inputs, values, names.len())?
+            }
+            _ => forests_of(stream, inputs, truth, relative)?,
+        };
         all.iter_mut().zip(forecasts).for_each(|(parts, forecast)| parts.push(forecast));
         bags.push(bag);
     }
     Ok((all.map(Forecast::joined), Forecast::joined(bags)))
+}
+
+/// The class that a forest votes for, with scikit-learn's default settings: one forecast per seed,
+/// and out of bag. `y` is the class of each training row, of `classes` there are.
+fn voted(
+    stream: Stream,
+    inputs: &Inputs,
+    y: &Vec<usize>,
+    classes: usize,
+) -> Result<([Forecast; SEEDS], Forecast), ForestError> {
+    let tried = floor((inputs.train.ncols() as f64).sqrt()).max(1);
+    let settings = ForestSettings { trees: VOTES, tried, leaf: 1 };
+    let grow = |index: u64| {
+        forest::grow_classifier(&inputs.train, y, settings, stream.index(index).seed())
+    };
+    let certain = |votes: Vec<usize>| {
+        let shape = (votes.len(), classes);
+        let one = |(row, class): (usize, usize)| f64::from(u8::from(votes[row] == class));
+        normalised(Array2::from_shape_fn(shape, one))
+    };
+    let first = grow(0)?;
+    let bag = certain(first.out_of_bag(&inputs.train)?);
+    let predict = |grown: forest::GrownClassifier| grown.predict(&inputs.test).map(certain);
+    Ok(([predict(first)?, predict(grow(1)?)?, predict(grow(2)?)?], bag))
 }
 
 /// The better of the settings tried.
@@ -364,12 +395,11 @@ fn forests_of(
         }
         _ => vec![truth.as_numbers()],
     };
-    let trees = if targets.len() > MANY { TREES_OF_MANY } else { TREES };
     let columns = inputs.train.ncols();
     let root = floor((columns as f64).sqrt());
     let candidates = [
-        ForestSettings { trees, tried: root.max(1), leaf: 1 },
-        ForestSettings { trees, tried: columns.div_ceil(2), leaf: 3 },
+        ForestSettings { trees: TREES, tried: root.max(1), leaf: 1 },
+        ForestSettings { trees: TREES, tried: columns.div_ceil(2), leaf: 3 },
     ];
     let seed = |index: u64| stream.index(index).seed();
     // Tuning by out-of-bag squared error, which suits probabilities (Brier) as well.

@@ -60,6 +60,8 @@ const KINDS_ASKED: f64 = 0.7;
 const LONG_TAIL: f64 = 15.0;
 /// Most classes of a table.
 const MOST_CLASSES: usize = 40;
+/// Most classes of which the probability of each is asked for.
+const MOST_LIKELY: usize = 12;
 /// Test rows of a table whose classes are many or uneven.
 const MOST_TESTED: usize = 1500;
 /// Positive training rows below which nothing is found.
@@ -155,7 +157,9 @@ impl Structure {
             return match metric {
                 Metric::QuadraticKappa => false,
                 // A sample of the rows has to hold every class.
-                Metric::OvrAuc => plan.ratio < 2.0 && plan.count <= 12,
+                Metric::OvrAuc => plan.ratio < 2.0 && plan.count <= MOST_LIKELY,
+                // Of dozens, the probabilities of the lower rungs are worse than the classes' shares.
+                Metric::LogLoss => plan.count <= MOST_LIKELY,
                 // At the end of a long tail, a class has two or three training rows: their mean is
                 // mostly luck.
                 Metric::MacroF1 | Metric::BalancedAccuracy => plan.ratio <= LONG_TAIL,

@@ -79,6 +79,17 @@ pub(crate) fn options(out: &Utf8Path, count: usize, mode: Option<&str>) -> Optio
     }
 }
 
+/// Kinds of data whose files are soon made, for tests to which it is all one what tasks hold.
+pub(crate) const LIGHT: &str = "tabular,time_series,graph";
+
+/// Makes a corpus of [`LIGHT`] kinds in which the puppet plays, and returns its recording.
+fn recorded_light(folder: &TemporaryFolder, count: usize, mode: &str) -> Utf8PathBuf {
+    let out = folder.path().join(format!("recorded-{mode}"));
+    let modalities = LIGHT.split(',').map(str::to_owned).collect();
+    let options = Options { modalities, ..options(&out, count, Some(mode)) };
+    recorded_by(folder, PuppetModel::new(&options), &options)
+}
+
 /// Makes a corpus in which the puppet plays, and returns its recording.
 pub(crate) fn recorded(folder: &TemporaryFolder, count: usize, mode: &str) -> Utf8PathBuf {
     let options = options(&folder.path().join(format!("recorded-{mode}")), count, Some(mode));
@@ -270,11 +281,11 @@ fn questions_that_the_provider_filters_leave_the_built_in_pages() {
 #[test]
 fn recording_replays_to_the_same_corpus_whatever_the_concurrency() {
     let folder = TemporaryFolder::new();
-    let recording = recorded(&folder, count(), "blueprint");
+    let recording = recorded_light(&folder, count(), "blueprint");
     let server = provider(&recording, Duration::ZERO, false);
     let models = models_file(&folder, &server);
     let asked = folder.path().join("asked");
-    let flags = ["--models", models.as_str(), "--roles", "blueprint:puppet"];
+    let flags = ["--models", models.as_str(), "--roles", "blueprint:puppet", "--modality", LIGHT];
     succeed(generate(&asked, count(), &flags));
     let exported = folder.path().join("exported.jsonl");
     let mut export = Command::new(env!("CARGO_BIN_EXE_factory"));
@@ -306,11 +317,12 @@ fn inode(path: &Utf8Path) -> u64 {
 #[test]
 fn no_cache_asks_anew_and_keeps_the_new_answers() {
     let folder = TemporaryFolder::new();
-    let recording = recorded(&folder, 2, "writer");
+    let recording = recorded_light(&folder, 2, "writer");
     let server = provider(&recording, Duration::ZERO, false);
     let models = models_file(&folder, &server);
     let cache = folder.path().join("answers");
-    let flags = ["--models", models.as_str(), "--roles", "writer:puppet", "--cache"];
+    let flags =
+        ["--models", models.as_str(), "--roles", "writer:puppet", "--modality", LIGHT, "--cache"];
     let run = |name: &str, more: &[&str]| {
         let before = server.count();
         let out = folder.path().join(name);
@@ -331,10 +343,10 @@ fn no_cache_asks_anew_and_keeps_the_new_answers() {
 #[test]
 fn killed_runs_end_in_the_same_corpus_and_pay_no_answer_twice() {
     let folder = TemporaryFolder::new();
-    let recording = recorded(&folder, count(), "blueprint");
+    let recording = recorded_light(&folder, count(), "blueprint");
     let server = provider(&recording, Duration::from_millis(20), true);
     let models = models_file(&folder, &server);
-    let flags = ["--models", models.as_str(), "--roles", "blueprint:puppet"];
+    let flags = ["--models", models.as_str(), "--roles", "blueprint:puppet", "--modality", LIGHT];
     let broken = folder.path().join("broken");
     kill_often(&broken, || generate(&broken, count(), &flags));
     let recorded = folder.path().join("recorded-blueprint");
