@@ -23,7 +23,9 @@ use tasks::task::Formulation;
 pub(super) fn opening(blueprint: &Blueprint, assets: &Assets, phrases: &mut Phrases) -> String {
     if blueprint.labels_in_names() {
         named(blueprint, assets, phrases);
-        return ["named_opening", "labels_in_names"].map(|symbol| phrases.sentences(symbol)).join(" ");
+        return ["named_opening", "labels_in_names"]
+            .map(|symbol| phrases.sentences(symbol))
+            .join(" ");
     }
     match &blueprint.layout {
         Layout::Series(_) => ["series_form", "series_test", "series_season"]
