@@ -18,12 +18,7 @@ pub fn answered(mut train: DataFrame, prediction: &Prediction) -> DataFrame {
 /// The answers of training rows as a column, where they stand in the names of their files, and the
 /// column that names these; `None` where the table has a column of answers or no name has a label.
 pub fn labels_in_names(train: &DataFrame, prediction: &Prediction) -> Option<(Column, String)> {
-    let column = match prediction {
-        Prediction::Probability { column }
-        | Prediction::Label { column, .. }
-        | Prediction::ClassProbabilities { column, .. } => column,
-        _ => return None,
-    };
+    let column = prediction.class_column()?;
     if train.column(column).is_ok() {
         return None;
     }

@@ -49,14 +49,9 @@ impl Facts {
 /// The place of the training table's column whose files have the answers in their names, if the table
 /// has no column of answers.
 fn labelled(public: &Utf8Path, prediction: &Prediction) -> Option<usize> {
-    let (Prediction::Probability { column }
-    | Prediction::Label { column, .. }
-    | Prediction::ClassProbabilities { column, .. }) = prediction
-    else {
-        return None;
-    };
+    let column = prediction.class_column()?;
     let train = TableColumns::read(&public.join("train.csv"))?;
-    if train.names.contains(column) {
+    if train.names.iter().any(|name| name == column) {
         return None;
     }
     train.names.iter().position(|name| train.labels(name).is_some())
@@ -76,11 +71,17 @@ fn infer(public: &Utf8Path) -> Option<Prediction> {
                 return None;
             }
             let example = sample.values.get(target)?;
-            let known = match train.values.get(target) {
-                Some(known) => known,
-                None => &train.names.iter().find_map(|name| train.labels(name))?,
-            };
-            Some(one(target, known, example))
+            if let Some(known) = train.values.get(target) {
+                return Some(one(target, known, example));
+            }
+            let labels = train.names.iter().find_map(|name| train.labels(name))?;
+            Some(match one(target, &labels, example) {
+                // Many numbers in names are classes all the same.
+                Prediction::Number { column } => {
+                    Prediction::Label { column, classes: labels.into_iter().collect() }
+                }
+                other => other,
+            })
         }
         several => {
             if several.iter().all(|name| train.names.contains(name)) {
@@ -102,13 +103,12 @@ fn infer(public: &Utf8Path) -> Option<Prediction> {
             let is_target = |name: &&String| {
                 !test.names.contains(name) && train.values[*name].iter().eq(classes.iter().copied())
             };
-            let column = match train.names.iter().find(is_target) {
-                Some(column) => column.clone(),
-                None => {
-                    let mut labels = train.names.iter().filter_map(|name| train.labels(name));
-                    labels.find(|labels| labels.iter().eq(classes.iter().copied()))?;
-                    LABEL.to_owned()
-                }
+            let column = if let Some(column) = train.names.iter().find(is_target) {
+                column.clone()
+            } else {
+                let mut labels = train.names.iter().filter_map(|name| train.labels(name));
+                labels.find(|labels| labels.iter().eq(classes.iter().copied()))?;
+                LABEL.to_owned()
             };
             Some(Prediction::ClassProbabilities { column, classes: several.to_vec() })
         }

@@ -76,19 +76,21 @@ impl Recipe {
              b = pd.read_csv(\"input/test.csv\")\n\
              s = pd.read_csv(\"input/sample_submission.csv\")\n",
         );
-        code.push_str(&match (prediction, facts.labelled) {
+        match (prediction, facts.labelled) {
             (Prediction::Numbers { .. } | Prediction::Probabilities { .. }, _) => {
-                "t = list(s.columns[1:])\ny = a[t]\na = a.drop(columns=t)\n".to_owned()
+                code.push_str("t = list(s.columns[1:])\ny = a[t]\na = a.drop(columns=t)\n");
             }
-            (Prediction::Flags { .. }, _) => {
-                "t = s.columns[1]\ny = a.pop(t).fillna(\"\").str.get_dummies(\" \")\n".to_owned()
-            }
+            (Prediction::Flags { .. }, _) => code
+                .push_str("t = s.columns[1]\ny = a.pop(t).fillna(\"\").str.get_dummies(\" \")\n"),
             // What stands before the first dot of a file's name.
-            (_, Some(named)) => format!(
-                "t = s.columns[1]\ny = a[a.columns[{named}]].str.extract(\"([^/.]*)[.][^/]*$\")[0]\n"
-            ),
-            _ => "t = a.columns.difference(b.columns)[0]\ny = a.pop(t)\n".to_owned(),
-        });
+            (_, Some(named)) => {
+                let _ = writeln!(
+                    code,
+                    "t = s.columns[1]\ny = a[a.columns[{named}]].str.extract(\"([^/.]*)[.][^/]*$\")[0]"
+                );
+            }
+            _ => code.push_str("t = a.columns.difference(b.columns)[0]\ny = a.pop(t)\n"),
+        }
         code.push_str("n = len(a)\n");
         let dropped = match prediction {
             // The query stands behind the id.

@@ -118,7 +118,8 @@ fn some_labels_stand_in_the_names_of_files() {
 
 #[test]
 fn labels_in_names_survive_being_written_and_are_refused_where_they_cannot_stand() {
-    let mut blueprint = blueprints("image/binary", 1).remove(0);
+    let mut blueprints = blueprints("image/binary", 5).into_iter();
+    let mut blueprint = blueprints.find(Blueprint::can_name_labels).unwrap();
     blueprint.name_labels();
     let written = serde_json::to_value(&blueprint).unwrap();
     assert_eq!(written["item"]["labels"], "file_names");
