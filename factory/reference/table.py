@@ -2,7 +2,8 @@
 
 Leaves train, test, sample, ID, TARGETS, QUERY, `x` (the features of the training rows, then
 those of the test rows), `files` and `texts` (columns that name files or hold prose; named texts are read), and
-`columns`: clean number columns, which the parts that follow add to.
+`columns`: clean number columns, which the parts that follow add to. Answers that stand in the names of
+training files become a column of train.
 """
 import glob
 import itertools
@@ -24,6 +25,12 @@ train, test, sample = read("train"), read("test"), read("sample_submission")
 page = open("input/description.md").read()
 ID = sample.columns[0]
 TARGETS = [name for name in train if name not in test]
+# A label stands before the first of two dots in the name of a file.
+LABELLED = r"([^/.]+)\.[^/.]*\.[^/]*$"
+named = [] if TARGETS else [name for name in test if train[name].astype(str).str.contains(LABELLED).all()]
+if named:
+    TARGETS = [sample.columns[1] if sample.shape[1] == 2 else "label"]
+    train[TARGETS[0]] = train[named[0]].str.extract(LABELLED)[0]
 QUERY = re.search(r"^\| `(\w+)` \| query", page, re.M)
 QUERY = QUERY and QUERY.group(1)
 N = len(train)
@@ -33,11 +40,10 @@ x_ids = pd.concat([train[ID], test[ID]], ignore_index=True) if ID in train else 
 OWN = [f"input/{name}.csv" for name in ("train", "test", "sample_submission")]
 names = [name for name in test if name not in (ID, QUERY)]
 words = [name for name in names if not pd.api.types.is_numeric_dtype(x[name])]
-files = [name for name in words if x[name].str.contains(r"^\w+/(.+\.\w+|\d+)$", na=False).any()]
-for name in files:
-    if x[name].str.endswith(".txt", na=False).any():
-        x[name] = [open(f"input/{path}").read() if isinstance(path, str) else path for path in x[name]]
-files = [name for name in files if not x[name].str.contains(" ", na=False).any()]
+files = [name for name in words if x[name].str.contains(r"^\w+/([^/]+\.\w+|\d+)$", na=True).all()]
+for name in [name for name in files if x[name].str.endswith(".txt", na=False).any()]:
+    x[name] = [open(f"input/{path}").read() if isinstance(path, str) else path for path in x[name]]
+    files.remove(name)
 kinds = dict(re.findall(r"^\| `(\w+)` \| (group|date|list of readings) \|", page, re.M))
 words = [name for name in words if name not in kinds]
 texts = [name for name in words if name not in files and x[name].str.len().mean() > 40]

@@ -181,6 +181,33 @@ def form_of(train, raw, targets):
     return "label"
 
 
+def label_of(path):
+    """The label in the name of a training file, as in `images/oak.10482.png`; "" if there is none."""
+    label, _, rest = str(path).rpartition("/")[2].partition(".")
+    return label if "." in rest else ""
+
+
+def unlabelled(path):
+    """A path without that label."""
+    folder, slash, name = str(path).rpartition("/")
+    return folder + slash + (name.partition(".")[2] if label_of(path) else name)
+
+
+def labels_in_names(train, raw):
+    """The column whose files have the answers in their names, which become a column of both tables; None
+    if there is none. Tells from the tables alone: they have no column of answers."""
+    if any(name in train for name in OUT):
+        return None
+    for column in raw:
+        labels = raw[column].map(label_of)
+        if len(labels) and labels.all():
+            target = OUT[0] if len(OUT) == 1 else "label"
+            raw[target] = labels
+            train[target] = pd.to_numeric(labels) if looks_like_numbers(labels) else labels
+            return column
+    return None
+
+
 def files_of(path):
     """The file of a path, or the files of a folder in the order of their numbers."""
     if not os.path.isdir(f"input/{path}"):
@@ -197,12 +224,14 @@ def is_item(path):
 def load():
     """Leaves the tables and what is known of their columns as globals."""
     global train, test, raw, TARGETS, TARGET, KIND, QUERY, N, both, names
-    global FILES, TEXTS, WORDS, NUMBERS, SERIES, STEP, CYCLE
+    global FILES, TEXTS, WORDS, NUMBERS, SERIES, STEP, CYCLE, LABELLED
     train, test, raw = tables()
     if os.path.exists("input/train_positions.csv"):
         train, test, raw = unrolled(train, test)
     if ID not in test or set(test[ID]) != set(sample[ID]) or not test[ID].is_unique:
         raise Unknown("rows of the submission that are not the rows of test.csv")
+    TARGETS = [name for name in train if name not in test]
+    LABELLED = None if TARGETS else labels_in_names(train, raw)
     TARGETS = [name for name in train if name not in test]
     KIND = form_of(train, raw, TARGETS)
     listed = [name for name in OUT if name in TARGETS]

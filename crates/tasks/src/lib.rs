@@ -6,6 +6,7 @@ pub mod boxes;
 pub mod cells;
 pub mod collect;
 pub mod description;
+pub mod file_label;
 pub mod files;
 pub mod grade;
 pub mod mask;

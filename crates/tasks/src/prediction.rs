@@ -184,4 +184,14 @@ impl Prediction {
             _ => self.columns(),
         }
     }
+
+    /// The target's column where a row's answer is one class; `None` for other answers.
+    pub fn class_column(&self) -> Option<&str> {
+        match self {
+            Self::Probability { column }
+            | Self::Label { column, .. }
+            | Self::ClassProbabilities { column, .. } => Some(column),
+            _ => None,
+        }
+    }
 }

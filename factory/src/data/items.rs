@@ -1,5 +1,6 @@
 //! Items: what carries the statistics that stand in no table, one per row.
 
+use crate::data::labels::Truth;
 use crate::data::table;
 use crate::media::image::frames;
 use crate::media::{Look, MediumError, Reading, Storage};
@@ -12,6 +13,7 @@ use fs_err as fs;
 use polars::prelude::Column;
 use std::collections::BTreeMap;
 use std::io;
+use tasks::file_label;
 use tasks::stream::Stream;
 
 /// An item and what solvers make of it.
@@ -81,16 +83,30 @@ pub fn written<E: From<MediumError>>(
     (0..rows).map(item).collect()
 }
 
-/// The columns of a table that hold the items, or the names of their files.
-pub fn columns(layout: &ItemLayout, ids: &[String], items: &[Item]) -> Vec<Column> {
+/// What the files of training rows are called, before their endings: by the rows' ids, behind their
+/// labels where these stand in names. Files of test rows are called by ids alone.
+///
+/// # Panics
+/// If labels stand in names and are no classes, which reading a blueprint rules out.
+pub fn training_names(blueprint: &Blueprint, ids: &[String], truth: &Truth) -> Vec<String> {
+    if !blueprint.labels_in_names() {
+        return ids.to_vec();
+    }
+    let labels = truth.class_names().expect("labels in names are classes");
+    ids.iter().zip(labels).map(|(id, label)| file_label::labelled(label, id)).collect()
+}
+
+/// The columns of a table that hold the items, or the names of their files: `names`, in a folder and
+/// with an ending.
+pub fn columns(layout: &ItemLayout, names: &[String], items: &[Item]) -> Vec<Column> {
     match layout.storage() {
         Storage::Files { folder, extension } => {
-            let name = |id: &String| format!("{folder}/{id}.{extension}");
-            vec![table::texts(&layout.column, ids.iter().map(name))]
+            let path = |name: &String| format!("{folder}/{name}.{extension}");
+            vec![table::texts(&layout.column, names.iter().map(path))]
         }
         Storage::Folders { folder } => {
-            let name = |id: &String| format!("{folder}/{id}");
-            vec![table::texts(&layout.column, ids.iter().map(name))]
+            let path = |name: &String| format!("{folder}/{name}");
+            vec![table::texts(&layout.column, names.iter().map(path))]
         }
         Storage::Cells(_) => {
             let line = |item: &Item, index: usize| {
@@ -105,21 +121,21 @@ pub fn columns(layout: &ItemLayout, ids: &[String], items: &[Item]) -> Vec<Colum
     }
 }
 
-/// The files that hold the items, by their path within the public half.
+/// The files that hold the items, by their path within the public half; `names` as in [`columns`].
 ///
 /// # Panics
 /// If an item is not what it was written as, which reading it back rules out.
-pub fn files(layout: &ItemLayout, ids: &[String], items: &[Item]) -> BTreeMap<String, Vec<u8>> {
-    let rows = ids.iter().zip(items);
+pub fn files(layout: &ItemLayout, names: &[String], items: &[Item]) -> BTreeMap<String, Vec<u8>> {
+    let rows = names.iter().zip(items);
     match layout.storage() {
         Storage::Files { folder, extension } => rows
-            .map(|(id, item)| (format!("{folder}/{id}.{extension}"), item.bytes.clone()))
+            .map(|(name, item)| (format!("{folder}/{name}.{extension}"), item.bytes.clone()))
             .collect(),
         Storage::Folders { folder } => {
-            let frames = |(id, item): (&String, &Item)| {
+            let frames = |(name, item): (&String, &Item)| {
                 let files = frames::files(&item.bytes).expect("items were read back");
                 let named = |(frame, file): (usize, &[u8])| {
-                    (format!("{folder}/{id}/{frame}.png"), file.to_vec())
+                    (format!("{folder}/{name}/{frame}.png"), file.to_vec())
                 };
                 files.into_iter().enumerate().map(named).collect::<Vec<_>>()
             };

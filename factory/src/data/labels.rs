@@ -92,6 +92,16 @@ impl Truth {
         self.len() == 0
     }
 
+    /// The names of the rows' classes; `None` if the truth is no class.
+    pub fn class_names(&self) -> Option<Vec<&str>> {
+        match self {
+            Self::Classes { values, names } => {
+                Some(values.iter().map(|class| names[*class].as_str()).collect())
+            }
+            _ => None,
+        }
+    }
+
     /// One target as the column called `name`.
     ///
     /// # Panics

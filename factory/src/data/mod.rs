@@ -1,5 +1,6 @@
 //! A task's data, drawn from its blueprint: tables, items, networks and labels.
 
+pub mod answers;
 pub mod assets;
 mod bonds;
 pub mod items;

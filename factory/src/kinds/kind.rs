@@ -50,9 +50,10 @@ pub trait TaskKind: fmt::Debug + Sync {
         ladder::climb(blueprint, assets)
     }
 
-    /// The columns that hold the items of rows, or the names of their files.
-    fn item_cells(&self, blueprint: &Blueprint, ids: &[String], items: &[Item]) -> Vec<Column> {
-        blueprint.item().map_or_else(Vec::new, |layout| items::columns(layout, ids, items))
+    /// The columns that hold the items of rows, or the names of their files; `names` are what these are
+    /// called before their endings.
+    fn item_cells(&self, blueprint: &Blueprint, names: &[String], items: &[Item]) -> Vec<Column> {
+        blueprint.item().map_or_else(Vec::new, |layout| items::columns(layout, names, items))
     }
 
     /// The names of those columns.
@@ -65,7 +66,8 @@ pub trait TaskKind: fmt::Debug + Sync {
     fn files(&self, blueprint: &Blueprint, assets: &Assets) -> BTreeMap<String, Vec<u8>> {
         let mut files = related::files(blueprint, assets);
         let Some(layout) = blueprint.item() else { return files };
-        files.extend(items::files(layout, &assets.train_ids, &assets.train_items));
+        let names = items::training_names(blueprint, &assets.train_ids, &assets.train_truth);
+        files.extend(items::files(layout, &names, &assets.train_items));
         files.extend(items::files(layout, &assets.test_ids, &assets.test_items));
         files
     }
@@ -134,7 +136,8 @@ pub trait TaskKind: fmt::Debug + Sync {
         let column = layout.column.clone();
         files.extend(match layout.storage() {
             Storage::Files { folder, extension } => {
-                Some(ExtraFiles::Items { folder, extension, column, form: form() })
+                let labelled = blueprint.labels_in_names();
+                Some(ExtraFiles::Items { folder, extension, column, labelled, form: form() })
             }
             Storage::Folders { folder } => {
                 Some(ExtraFiles::Folders { folder, column, form: form() })
@@ -156,6 +159,8 @@ pub enum ExtraFiles {
         extension: &'static str,
         /// The column that names a row's file.
         column: String,
+        /// Whether names of training files begin with the row's label.
+        labelled: bool,
         /// How the files are written.
         form: String,
     },

@@ -2,7 +2,7 @@
 
 use super::source::{BLUEPRINT, EVALUATOR, GENERATOR, PROSE, ROWS};
 use crate::data::assets::{Assets, POSITIONS, Sequence, Sequences};
-use crate::data::items::Item;
+use crate::data::items::{self, Item};
 use crate::data::labels::Truth;
 use crate::data::score::Forecast;
 use crate::data::table;
@@ -93,7 +93,8 @@ fn keys(blueprint: &Blueprint, ids: &[String], queries: &[String]) -> Vec<Column
     columns
 }
 
-/// The training and the test table, as they are written.
+/// The training and the test table, as they are written. Answers that stand in the names of files have
+/// no column.
 pub(crate) fn public_tables(blueprint: &Blueprint, assets: &Assets) -> [DataFrame; 2] {
     if let Some(sequences) = &assets.sequences {
         let table = |side: &[Sequence], items: &[Item]| {
@@ -105,16 +106,16 @@ pub(crate) fn public_tables(blueprint: &Blueprint, assets: &Assets) -> [DataFram
         let test = table(&sequences.test, &assets.test_items);
         return [table(&sequences.train, &assets.train_items), test];
     }
-    let features = |ids: &[String], queries: &[String], features: &DataFrame, items: &[Item]| {
-        let mut columns = keys(blueprint, ids, queries);
-        columns.extend(blueprint.kind().item_cells(blueprint, ids, items));
-        columns.extend_from_slice(features.columns());
-        columns
-    };
-    let mut train =
-        features(&assets.train_ids, &assets.train_queries, &assets.train, &assets.train_items);
-    train.extend(targets(blueprint, &assets.train_truth));
-    let test = features(&assets.test_ids, &assets.test_queries, &assets.test, &assets.test_items);
+    let names = items::training_names(blueprint, &assets.train_ids, &assets.train_truth);
+    let mut train = keys(blueprint, &assets.train_ids, &assets.train_queries);
+    train.extend(blueprint.kind().item_cells(blueprint, &names, &assets.train_items));
+    train.extend_from_slice(assets.train.columns());
+    if !blueprint.labels_in_names() {
+        train.extend(targets(blueprint, &assets.train_truth));
+    }
+    let mut test = keys(blueprint, &assets.test_ids, &assets.test_queries);
+    test.extend(blueprint.kind().item_cells(blueprint, &assets.test_ids, &assets.test_items));
+    test.extend_from_slice(assets.test.columns());
     [train, test].map(table::from_columns)
 }
 

@@ -76,6 +76,8 @@ pub(super) enum ColumnContent {
     Cycle(usize),
     /// The truth, and what the page adds to its name.
     Target(String),
+    /// The truth where it stands in the names of files, and what the page adds.
+    Named(String),
     /// The truth of the positions of sequences: what it is.
     Along(String),
 }
@@ -91,6 +93,8 @@ pub(super) struct TableWords {
     opaque: String,
     /// Where the target is.
     training_only: String,
+    /// Where it is if names of files have it.
+    in_names: String,
 }
 
 /// The lower bound in the pattern of a range.
@@ -106,6 +110,7 @@ impl TableWords {
             number: "number".to_owned(),
             opaque: "opaque".to_owned(),
             training_only: "training file only".to_owned(),
+            in_names: "no column; in the names of training files, before the first dot".to_owned(),
         }
     }
 
@@ -118,6 +123,7 @@ impl TableWords {
             number: phrases.text("table_number"),
             opaque: phrases.text("table_opaque"),
             training_only: phrases.text("table_training_only"),
+            in_names: phrases.text("table_in_names"),
         }
     }
 
@@ -126,7 +132,7 @@ impl TableWords {
     }
 }
 
-/// A column of the training file.
+/// A column of the training file, or the truth beside it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ColumnFacts {
     pub(super) name: String,
@@ -141,7 +147,13 @@ impl ColumnFacts {
     /// Whether it belongs to the features, of which a page tells one by one.
     pub(super) fn is_feature(&self) -> bool {
         let content = &self.content;
-        !matches!(content, ColumnContent::Id | ColumnContent::Target(_) | ColumnContent::Along(_))
+        !matches!(
+            content,
+            ColumnContent::Id
+                | ColumnContent::Target(_)
+                | ColumnContent::Named(_)
+                | ColumnContent::Along(_)
+        )
     }
 
     /// Its kind and its values as the table of columns has them.
@@ -178,6 +190,7 @@ impl ColumnFacts {
             ColumnContent::Step(bounds) => ("step", range(bounds)),
             ColumnContent::Cycle(steps) => ("position in a cycle", format!("of {steps} steps")),
             ColumnContent::Target(note) => ("target", format!("{}{note}", words.training_only)),
+            ColumnContent::Named(note) => ("target", format!("{}{note}", words.in_names)),
             ColumnContent::Along(note) => ("target", format!("one per position: {note}")),
         };
         (kind.to_owned(), values)
@@ -358,6 +371,9 @@ fn targets(blueprint: &Blueprint, scenario: &Scenario) -> Vec<ColumnFacts> {
         } else {
             String::new()
         };
+        if blueprint.labels_in_names() {
+            return ColumnFacts::new(&one.column, ColumnContent::Named(note));
+        }
         target(&one.column, note)
     });
     columns.collect()

@@ -6,6 +6,7 @@ use super::english::listed;
 use super::phrases::Phrases;
 use super::style::{ColumnForm, PageLength};
 use crate::data::assets::Assets;
+use crate::data::items;
 use crate::data::table::{self, Cells};
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
@@ -13,12 +14,19 @@ use crate::spec::challenge::{ChallengeLayout, ChallengeRule};
 use crate::spec::layout::Layout;
 use crate::spec::mutation::Mutation;
 use crate::spec::scenario::{Scenario, Story};
+use tasks::file_label;
 use tasks::metrics::images::ImageFormat;
 use tasks::prediction::Prediction;
 use tasks::task::Formulation;
 
-/// What rows are and how many there are.
-pub(super) fn opening(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
+/// What rows are and how many there are, and where their answers stand if that is no column.
+pub(super) fn opening(blueprint: &Blueprint, assets: &Assets, phrases: &mut Phrases) -> String {
+    if blueprint.labels_in_names() {
+        named(blueprint, assets, phrases);
+        return ["named_opening", "labels_in_names"]
+            .map(|symbol| phrases.sentences(symbol))
+            .join(" ");
+    }
     match &blueprint.layout {
         Layout::Series(_) => ["series_form", "series_test", "series_season"]
             .map(|symbol| phrases.sentences(symbol))
@@ -56,6 +64,19 @@ pub(super) fn opening(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
             phrases.sentences("rows_opening")
         }
     }
+}
+
+/// Sets what the page says of labels in names: the column that names files, and a training file with
+/// its label as an example.
+fn named(blueprint: &Blueprint, assets: &Assets, phrases: &mut Phrases) {
+    let Some(layout) = blueprint.item() else { return };
+    let names = items::training_names(blueprint, &assets.train_ids, &assets.train_truth);
+    let paths = items::columns(layout, &names, &assets.train_items);
+    let Some(Cells::Text(paths)) = paths.first().map(Cells::from_column) else { return };
+    let example = paths.first().copied().unwrap_or_default();
+    phrases.set("column", format!("`{}`", layout.column));
+    phrases.set("named_file", format!("`{example}`"));
+    phrases.set("file_label", format!("`{}`", file_label::label_of(example).unwrap_or_default()));
 }
 
 /// What solvers should know of links and, where the page announces them, of flaws in the data, one

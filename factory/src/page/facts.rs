@@ -29,6 +29,11 @@ pub fn facts(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> Str
         blueprint.metric,
         better(blueprint.metric),
     );
+    if blueprint.labels_in_names() {
+        text.push_str(
+            "- Training labels: before the first dot in the names of the training files, in no column\n",
+        );
+    }
     let mut features = columns::columns(blueprint, scenario, assets);
     features.retain(columns::ColumnFacts::is_feature);
     features.sort_by(|one, other| one.name.cmp(&other.name));

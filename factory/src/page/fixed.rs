@@ -59,8 +59,9 @@ pub(super) fn glance(blueprint: &Blueprint, assets: &Assets) -> String {
         .chain(assets.train.columns().iter().map(|column| column.name().to_string()))
         .map(|name| format!("`{name}`"))
         .collect();
+    let place = if blueprint.labels_in_names() { " in the names of training files" } else { "" };
     format!(
-        "{GLANCE}\n- Task: {task}\n- Data: {}\n- Target: {} ({form})\n- Metric: {} ({})\n\
+        "{GLANCE}\n- Task: {task}\n- Data: {}\n- Target: {}{place} ({form})\n- Metric: {} ({})\n\
          - Id: `{}`\n- Rows: {} train, {} test\n- Columns: {}\n\n",
         blueprint.kind().made_of(blueprint),
         target_names(blueprint),
@@ -202,8 +203,12 @@ fn content(prediction: &Prediction, phrases: &mut Phrases) -> String {
 pub(super) fn files(blueprint: &Blueprint, assets: &Assets, phrases: &mut Phrases) -> String {
     let tables = match &assets.sequences {
         Some(_) => ["file_sequences", "file_more_sequences"],
+        None if blueprint.labels_in_names() => ["file_named", "file_more_named"],
         None => ["file_train", "file_test"],
     };
+    if let Some(column) = blueprint.file_column().filter(|_| blueprint.labels_in_names()) {
+        phrases.set("column", format!("`{column}`"));
+    }
     let [train, test] = tables.map(|symbol| phrases.text(symbol));
     let sample = phrases.text("file_sample");
     let mut text = format!(
@@ -211,11 +216,12 @@ pub(super) fn files(blueprint: &Blueprint, assets: &Assets, phrases: &mut Phrase
     );
     for extra in blueprint.kind().extra_files(blueprint, assets) {
         let (path, note) = match extra {
-            ExtraFiles::Items { folder, extension, column, form } => {
+            ExtraFiles::Items { folder, extension, column, labelled, form } => {
                 phrases.set("extension", format!("`.{extension}`"));
                 phrases.set("column", format!("`{column}`"));
                 phrases.set("form", form);
-                (format!("{folder}/"), phrases.text("file_items"))
+                let symbol = if labelled { "file_labelled" } else { "file_items" };
+                (format!("{folder}/"), phrases.text(symbol))
             }
             ExtraFiles::Folders { folder, column, form } => {
                 phrases.set("column", format!("`{column}`"));

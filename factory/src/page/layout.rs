@@ -122,7 +122,7 @@ impl<'a> PageDraft<'a> {
     }
 
     fn data(&mut self, columns: &str) -> String {
-        let opening = data::opening(self.blueprint, &mut self.phrases);
+        let opening = data::opening(self.blueprint, self.assets, &mut self.phrases);
         let table = fixed::table(&self.columns, &mut self.phrases);
         let notes = data::notes(self.blueprint, self.scenario, self.assets, &mut self.phrases);
         let mut text = format!("## Data\n{opening}\n\n{table}");

@@ -103,6 +103,7 @@ fn ask(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
     let nominal = blueprint.targets.iter().any(Target::is_nominal);
     let (ask, warning) = match blueprint.formulation {
         Formulation::Binary | Formulation::Matching => ("ask_binary", None),
+        Formulation::Multiclass if nominal && blueprint.labels_in_names() => ("ask_named", None),
         Formulation::Multiclass if nominal => ("ask_nominal", None),
         Formulation::Multiclass => ("ask_multiclass", None),
         Formulation::Multilabel => ("ask_multilabel", None),

@@ -157,7 +157,9 @@ mod tests {
     use super::*;
 
     /// Symbols that are facts of a task.
-    const FACTS: [&str; 53] = [
+    const FACTS: [&str; 55] = [
+        "named_file",
+        "file_label",
         "extension",
         "bytes",
         "most",

@@ -245,6 +245,45 @@ fn pages_define_their_metric_and_tell_of_flaws_only_where_they_announce_them() {
 }
 
 #[test]
+fn pages_say_where_labels_are_that_stand_in_names() {
+    let mut seen = 0;
+    for cell in ["image/multiclass", "audio/binary", "multimodal/multiclass", "text/binary"] {
+        for index in 0..8 {
+            let mut task = RenderedTask::new(cell.parse().unwrap(), index);
+            task.blueprint.name_labels();
+            if !task.blueprint.labels_in_names() {
+                // Texts in cells.
+                continue;
+            }
+            seen += 1;
+            let page = task.page();
+            let target = &task.blueprint.targets[0].column;
+            let label = task.assets.train_truth.class_names().unwrap()[0].to_owned();
+            let file = format!("/{label}.{}.", task.assets.train_ids[0]);
+            for fact in [
+                format!("- Target: `{target}` in the names of training files ("),
+                format!("| `{target}` | target | "),
+                "first dot".to_owned(),
+                file,
+                format!("`{label}`"),
+            ] {
+                assert!(page.contains(&fact), "{cell}: {fact}\n{page}");
+            }
+            for untrue in
+                ["target included", "with the target\n", "training file only", "answers included"]
+            {
+                assert!(!page.contains(untrue), "{cell}: {untrue}\n{page}");
+            }
+            let prose = task.prose();
+            task.check(&prose).unwrap();
+            let facts = facts(&task.blueprint, &task.scenario, &task.assets);
+            assert!(facts.contains("- Training labels: before the first dot"), "{facts}");
+        }
+    }
+    assert!(seen >= 16, "{seen}");
+}
+
+#[test]
 fn one_task_in_three_announces_its_flaws() {
     let mut blueprint = tabular().blueprint;
     let mut announces = |slot| {

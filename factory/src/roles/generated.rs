@@ -12,7 +12,7 @@ use crate::media::{Format, MediumKind};
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::{Blueprint, Origin};
 use crate::spec::generated::{GeneratedItemLayout, GeneratedLayout, ItemForm};
-use crate::spec::layout::{ItemLayout, Layout};
+use crate::spec::layout::{ItemLayout, Labels, Layout};
 use crate::spec::mix::Cell;
 use crate::spec::scenario::{ItemSpec, Story, TableScenario};
 use tasks::task::{Formulation, Modality};
@@ -90,6 +90,7 @@ pub fn blueprint(brief: &Brief<'_>, story: &Story) -> Result<Blueprint, RoleRefu
         targets: scoring.targets.into_iter().map(target).collect(),
         ..strategist::outline(brief, story)
     };
+    strategist::place_labels(brief, &mut blueprint);
     blueprint.mutations = mutations::choose(&blueprint, None, &mut draws);
     Ok(blueprint)
 }
@@ -120,6 +121,7 @@ fn item_layout(item: &ItemSpec, draws: &mut Draws) -> Option<GeneratedItemLayout
         genre: None,
         source: None,
         samples: None,
+        labels: Labels::Column,
     };
     Some(GeneratedItemLayout { layout, form })
 }

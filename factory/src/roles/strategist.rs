@@ -20,7 +20,7 @@ use crate::spec::classes::ClassQuestion;
 use crate::spec::config::Preset;
 use crate::spec::dna::{self, Distance, Dna};
 use crate::spec::layout::{
-    ItemLayout, Layout, NetworkLayout, QueryLayout, RankingLayout, RowLayout,
+    ItemLayout, Labels, Layout, NetworkLayout, QueryLayout, RankingLayout, RowLayout,
 };
 use crate::spec::mutation::Mutation;
 use crate::spec::rule::{Expr, Family, Frame, Rule};
@@ -35,6 +35,8 @@ use tasks::task::{Formulation, Modality, RowCounts, Split};
 
 /// Clean rows on which a rule is balanced.
 pub(super) const POPULATION: usize = 3000;
+/// Share of tasks whose labels stand in the names of training files, where they can.
+const NAMED: f64 = 0.2;
 /// Samples of all soundscapes of a task together, of 2 bytes each.
 const MOST_SAMPLES: usize = 42_000_000;
 /// The share of its soundscapes that are trained on, where there is no room for more.
@@ -195,6 +197,7 @@ fn rows<E: From<RoleRefusal>>(
         }
         blueprint.targets.push(target);
     }
+    place_labels(brief, &mut blueprint);
     blueprint.mutations = mutations::choose(&blueprint, plan.positive, draws);
     let noise = louder(&blueprint);
     if let (Some(plan), [target]) = (plan.classes, &mut blueprint.targets[..]) {
@@ -293,6 +296,14 @@ fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
         genre: item.genre,
         samples: source.map(|source| source.samples(draws)),
         source,
+        labels: Labels::Column,
+    }
+}
+
+/// Draws where the answers of training rows stand, from a stream of its own as well.
+pub(super) fn place_labels(brief: &Brief<'_>, blueprint: &mut Blueprint) {
+    if Draws::new(brief.origin.stream("labels in names")).chance(NAMED) {
+        blueprint.name_labels();
     }
 }
 

@@ -75,6 +75,7 @@ impl TaskKind for SceneLayout {
             folder: files::PICTURES,
             extension: "png",
             column: self.column.clone(),
+            labelled: false,
             form: form::of_files(Format::Png, items).expect("pictures were read back"),
         };
         let truth = match blueprint.formulation {

@@ -1,11 +1,12 @@
 //! `factory inspect`: a corpus or a task, for the terminal.
 
 use crate::corpus::folder::{self, CorpusError, Record};
+use crate::data::answers;
 use crate::data::network::EDGES;
 use crate::package::TaskSource;
 use crate::show::authors::authors;
 use crate::show::gallery::GalleryError;
-use crate::show::gallery::rows::Rows;
+use crate::show::gallery::rows::{self, Rows};
 use crate::show::rating::{self, level_text};
 use crate::spec::blueprint::Derivation;
 use crate::spec::mutation::Mutation;
@@ -122,6 +123,7 @@ fn task(task: &TaskDir) -> Result<String, InspectError> {
     let (train, test) = (Rows::read(&train)?, Rows::read(&test)?);
     let contents = [
         items(task)?,
+        labels(task)?,
         links(task)?,
         texts(&train, &test),
         targets(manifest),
@@ -211,6 +213,15 @@ fn items(task: &TaskDir) -> Result<String, InspectError> {
         let _ = writeln!(text, "items: {count} .{kind} files in {folder}/, {range} bytes each");
     }
     Ok(text)
+}
+
+/// Which files have labels in their names, if any have.
+fn labels(task: &TaskDir) -> Result<String, InspectError> {
+    let train = rows::read(&task.public().path().join("train.csv"))?;
+    let found = answers::labels_in_names(&train, &task.manifest().prediction);
+    Ok(found.map_or_else(String::new, |(labels, named)| {
+        format!("labels: `{}` in the names of training files in `{named}`\n", labels.name())
+    }))
 }
 
 /// The network whose nodes are the rows, if there is one.

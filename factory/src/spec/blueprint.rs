@@ -9,7 +9,7 @@ use crate::spec::challenge::{ChallengeLayout, ChallengeRule};
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
 use crate::spec::generated::{GeneratedLayout, GeneratorRecord};
-use crate::spec::layout::{ItemLayout, Layout, NetworkLayout, QueryLayout, SeriesSpec};
+use crate::spec::layout::{ItemLayout, Labels, Layout, NetworkLayout, QueryLayout, SeriesSpec};
 use crate::spec::mix::name;
 use crate::spec::mutation::Mutation;
 use crate::spec::positions::Positions;
@@ -19,6 +19,7 @@ use crate::spec::structure::RowStructure;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use tasks::file_label;
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 use tasks::stream::Stream;
@@ -300,6 +301,43 @@ impl Blueprint {
             Layout::Ranking(ranking) => ranking.item.as_ref(),
             Layout::Generated(generated) => generated.item.as_ref().map(|item| &item.layout),
             _ => None,
+        }
+    }
+
+    /// Whether the answers of training rows stand in the names of their files.
+    pub fn labels_in_names(&self) -> bool {
+        self.item().is_some_and(|item| item.labels == Labels::FileNames)
+    }
+
+    /// Whether they can stand there: each row has a file, and its answer is one class, whose name can
+    /// be a part of a file's.
+    pub fn can_name_labels(&self) -> bool {
+        let in_files = |item: &ItemLayout| matches!(item.storage(), Storage::Files { .. });
+        let classifies = matches!(self.formulation, Formulation::Binary | Formulation::Multiclass);
+        match &self.targets[..] {
+            [only] => {
+                classifies
+                    && self.item().is_some_and(in_files)
+                    && !only.classes.is_empty()
+                    && only.classes.iter().all(|class| file_label::is_safe(class))
+            }
+            _ => false,
+        }
+    }
+
+    /// Lets the answers of training rows stand in the names of their files and in no column, where they
+    /// can.
+    pub fn name_labels(&mut self) {
+        if !self.can_name_labels() {
+            return;
+        }
+        let item = match &mut self.layout {
+            Layout::Rows(rows) => rows.item.as_mut(),
+            Layout::Generated(generated) => generated.item.as_mut().map(|item| &mut item.layout),
+            _ => None,
+        };
+        if let Some(item) = item {
+            item.labels = Labels::FileNames;
         }
     }
 

@@ -63,24 +63,32 @@ pub(super) struct BlueprintFile {
     mutations: Vec<Mutation>,
 }
 
-/// The file has two layouts that exclude each other.
+/// Why a file is no blueprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "at most one of `series`, `scene`, `challenge`, `network`, `generated` and rows with `queries` or `item` may be set"
-)]
-pub(super) struct SeveralLayouts;
+pub(super) enum BlueprintFileError {
+    /// The file has two layouts that exclude each other.
+    #[error(
+        "at most one of `series`, `scene`, `challenge`, `network`, `generated` and rows with `queries` or `item` may be set"
+    )]
+    SeveralLayouts,
+    /// Answers stand in the names of files that have none, or are no classes with plain names.
+    #[error(
+        "`labels` may be `file_names` only where each row has a file and its answer is one class with a plain name"
+    )]
+    Labels,
+}
 
 impl TryFrom<BlueprintFile> for Blueprint {
-    type Error = SeveralLayouts;
+    type Error = BlueprintFileError;
 
-    fn try_from(file: BlueprintFile) -> Result<Self, SeveralLayouts> {
+    fn try_from(file: BlueprintFile) -> Result<Self, BlueprintFileError> {
         let BlueprintFile { series, queries, item, scene, challenge, network, generated, .. } =
             file;
         let layout = match (series, queries, item, scene, network, generated) {
             (None, None, None, None, None, None) if challenge.is_some() => {
-                Layout::Challenge(challenge.ok_or(SeveralLayouts)?)
+                Layout::Challenge(challenge.ok_or(BlueprintFileError::SeveralLayouts)?)
             }
-            _ if challenge.is_some() => return Err(SeveralLayouts),
+            _ if challenge.is_some() => return Err(BlueprintFileError::SeveralLayouts),
             (None, None, item, None, None, None) => Layout::Rows(RowLayout { item }),
             (None, Some(queries), item, None, None, None) => {
                 Layout::Ranking(RankingLayout { queries, item })
@@ -89,9 +97,9 @@ impl TryFrom<BlueprintFile> for Blueprint {
             (None, None, None, Some(scene), None, None) => Layout::Vision(scene),
             (None, None, None, None, Some(network), None) => Layout::Nodes(network),
             (None, None, None, None, None, Some(generated)) => Layout::Generated(generated),
-            _ => return Err(SeveralLayouts),
+            _ => return Err(BlueprintFileError::SeveralLayouts),
         };
-        Ok(Self {
+        let blueprint = Self {
             version: file.version,
             task: file.task,
             title: file.title,
@@ -118,7 +126,11 @@ impl TryFrom<BlueprintFile> for Blueprint {
             structure: file.structure,
             targets: file.targets,
             mutations: file.mutations,
-        })
+        };
+        if blueprint.labels_in_names() && !blueprint.can_name_labels() {
+            return Err(BlueprintFileError::Labels);
+        }
+        Ok(blueprint)
     }
 }
 

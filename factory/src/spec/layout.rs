@@ -94,6 +94,27 @@ pub struct ItemLayout {
     /// How many samples every soundscape has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<usize>,
+    /// Where the answers of training rows stand.
+    #[serde(default, skip_serializing_if = "Labels::are_in_a_column")]
+    pub labels: Labels,
+}
+
+/// Where the answers of training rows stand.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Labels {
+    /// In columns of `train.csv`.
+    #[default]
+    Column,
+    /// In the names of the files of training rows, see [`tasks::file_label`], and in no column.
+    FileNames,
+}
+
+impl Labels {
+    /// Whether they are where they usually are.
+    fn are_in_a_column(&self) -> bool {
+        *self == Self::Column
+    }
 }
 
 impl ItemLayout {

@@ -83,7 +83,7 @@ const LADDER: [Check<TaskFacts>; 5] = [
 ];
 
 /// Whether what the files say is what it should be, and gives nothing away.
-const CONTENTS: [Check<Staged>; 12] = [
+const CONTENTS: [Check<Staged>; 13] = [
     disk::ordered,
     disk::perfect_answer_earns_gold,
     disk::sample_is_unrewarded,
@@ -91,6 +91,7 @@ const CONTENTS: [Check<Staged>; 12] = [
     disk::malformed_is_refused,
     printed::rule_is_not_printed,
     files::none_is_astray,
+    files::labels_are_answers,
     |task| files::headers_say_nothing(&task.dir),
     |task| leaks::say_nothing(task, &Carrier::ALL),
     leaks::no_duplicates,

@@ -4,12 +4,14 @@ use super::{Refusal, chunks};
 use crate::data::table::Cells;
 use crate::data::{assets, network, table};
 use crate::package::{self, Staged};
+use crate::roles::TaskFacts;
 use crate::spec::structure::RecordSpec;
 use camino::Utf8Path;
 use fs_err as fs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::UNIX_EPOCH;
+use tasks::file_label;
 use tasks::task::TaskDir;
 
 /// The files of the public half that belong to no single row.
@@ -47,6 +49,33 @@ pub(super) fn none_is_astray(task: &Staged) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// Where labels stand in the names of files, those of training files are the answers of their rows, and
+/// the files of test rows have none.
+pub(super) fn labels_are_answers(task: &Staged) -> Result<(), Refusal> {
+    let TaskFacts { blueprint, assets, .. } = &task.draft.facts;
+    if !blueprint.labels_in_names() {
+        return Ok(());
+    }
+    let names = names(task)?;
+    let (train, test) = names.split_at(assets.train_ids.len().min(names.len()));
+    let answers = assets.train_truth.class_names().unwrap_or_default();
+    if train.len() != answers.len() {
+        return Err(Refusal::Contract("training rows and answers differ in number".to_owned()));
+    }
+    let is_wrong = |(name, answer): &(&String, &str)| file_label::label_of(name) != Some(answer);
+    if let Some((name, answer)) = train.iter().zip(answers).find(is_wrong) {
+        let fault = format!("the name of `{name}` does not begin with the row's answer, {answer}");
+        return Err(Refusal::Contract(fault));
+    }
+    match test.iter().find(|name| file_label::label_of(name).is_some()) {
+        Some(name) => Err(Refusal::MetadataLeak {
+            path: name.clone(),
+            fault: "its name has a part where training files have their label".to_owned(),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// All files of the public half were changed last at one time: that of all tasks, or another, as

@@ -1,6 +1,6 @@
 //! Probes for signal where there must be none, and for rows on both sides of the split.
 
-use super::suspects::{Carrier, Probe, Suspects, Truths};
+use super::suspects::{self, Carrier, Probe, Suspects, Truths};
 use super::{Refusal, files};
 use crate::baselines::features;
 use crate::data::assets::{Assets, Sequences, means};
@@ -56,7 +56,12 @@ fn suspects(task: &Staged) -> Result<Suspects<'_>, Refusal> {
     Ok(Suspects {
         stream: blueprint.origin.stream("leaks"),
         ids: assets.train_ids.iter().chain(&assets.test_ids).map(String::as_str).collect(),
-        names: files::names(task)?,
+        names: match files::names(task)? {
+            names if blueprint.labels_in_names() => {
+                suspects::unlabelled(names, assets.train_ids.len())
+            }
+            names => names,
+        },
         items: match blueprint.challenge() {
             // Cells are read and not weighed: their length is part of what they say.
             Some(_) => Vec::new(),

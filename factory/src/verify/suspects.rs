@@ -8,6 +8,7 @@ use crate::numeric::matrix::from_rows;
 use camino::Utf8Path;
 use ndarray::Array2;
 use std::collections::{BTreeMap, BTreeSet};
+use tasks::file_label;
 use tasks::stream::Stream;
 
 /// Words of file names that are probed, the most frequent first.
@@ -62,7 +63,8 @@ pub(crate) struct Suspects<'a> {
     pub(crate) stream: Stream,
     /// One id per row.
     pub(crate) ids: Vec<&'a str>,
-    /// Names of the rows' files within the public half; none where rows have none.
+    /// Names of the rows' files within the public half, without announced labels; none where rows have
+    /// none.
     pub(crate) names: Vec<String>,
     /// Items; none where rows have none.
     pub(crate) items: Vec<&'a Item>,
@@ -249,6 +251,15 @@ impl Suspects<'_> {
         let finding = probe::association(self.stream.child(what), values, targets);
         Probe { what: what.to_owned(), finding }
     }
+}
+
+/// The names of rows' files without the labels in those of training rows, which come first. That these
+/// are the answers is announced, and what else is in a name must not tell them.
+pub(crate) fn unlabelled(mut names: Vec<String>, known: usize) -> Vec<String> {
+    for name in names.iter_mut().take(known) {
+        *name = file_label::unlabelled(name);
+    }
+    names
 }
 
 /// A file's name without folders and ending.

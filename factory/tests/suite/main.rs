@@ -14,6 +14,7 @@ mod formats;
 mod gallery;
 mod generate;
 mod generators;
+mod labels;
 mod ladder;
 mod merge;
 mod models;

@@ -5,11 +5,14 @@
 
 use camino::Utf8Path;
 use std::collections::{BTreeMap, BTreeSet};
+use tasks::file_label;
 use tasks::prediction::Prediction;
 use tasks::task::{Formulation, Task, TaskScripts};
 
 /// Largest number of rows of a training table that are read.
 const ROWS: usize = 5000;
+/// What answers are called that stand in the names of files and have no column.
+const LABEL: &str = "label";
 /// Most distinct integers that are taken for classes.
 const CLASSES: usize = 20;
 
@@ -18,6 +21,9 @@ const CLASSES: usize = 20;
 pub(super) struct Facts {
     /// What is predicted; `None` if it cannot be inferred. The agent then submits the sample.
     pub(super) prediction: Option<Prediction>,
+    /// The place of the training table's column whose files have the answers in their names; `None` where
+    /// the answers have a column.
+    pub(super) labelled: Option<usize>,
     /// The formulation, for tasks with a manifest.
     pub(super) formulation: Option<Formulation>,
     /// Scripts that came with the task.
@@ -26,22 +32,29 @@ pub(super) struct Facts {
 
 impl Facts {
     pub(super) fn from_task(task: &Task) -> Self {
-        match task.ours() {
+        let public = task.public();
+        let (prediction, formulation, scripts) = match task.ours() {
             Some(dir) => {
                 let manifest = dir.manifest();
-                Self {
-                    prediction: Some(manifest.prediction.clone()),
-                    formulation: Some(manifest.formulation),
-                    scripts: manifest.scripts(),
-                }
+                let prediction = manifest.prediction.clone();
+                (Some(prediction), Some(manifest.formulation), manifest.scripts())
             }
-            None => Self {
-                prediction: infer(task.public().path()),
-                formulation: None,
-                scripts: TaskScripts::default(),
-            },
-        }
+            None => (infer(public.path()), None, TaskScripts::default()),
+        };
+        let labelled = prediction.as_ref().and_then(|known| labelled(public.path(), known));
+        Self { prediction, labelled, formulation, scripts }
     }
+}
+
+/// The place of the training table's column whose files have the answers in their names, if the table
+/// has no column of answers.
+fn labelled(public: &Utf8Path, prediction: &Prediction) -> Option<usize> {
+    let column = prediction.class_column()?;
+    let train = TableColumns::read(&public.join("train.csv"))?;
+    if train.names.iter().any(|name| name == column) {
+        return None;
+    }
+    train.names.iter().position(|name| train.labels(name).is_some())
 }
 
 /// What the submission to a task with these public tables holds; `None` if there are no such
@@ -57,8 +70,18 @@ fn infer(public: &Utf8Path) -> Option<Prediction> {
             if test.names.contains(target) {
                 return None;
             }
-            let (known, example) = (train.values.get(target)?, sample.values.get(target)?);
-            Some(one(target, known, example))
+            let example = sample.values.get(target)?;
+            if let Some(known) = train.values.get(target) {
+                return Some(one(target, known, example));
+            }
+            let labels = train.names.iter().find_map(|name| train.labels(name))?;
+            Some(match one(target, &labels, example) {
+                // Many numbers in names are classes all the same.
+                Prediction::Number { column } => {
+                    Prediction::Label { column, classes: labels.into_iter().collect() }
+                }
+                other => other,
+            })
         }
         several => {
             if several.iter().all(|name| train.names.contains(name)) {
@@ -80,7 +103,13 @@ fn infer(public: &Utf8Path) -> Option<Prediction> {
             let is_target = |name: &&String| {
                 !test.names.contains(name) && train.values[*name].iter().eq(classes.iter().copied())
             };
-            let column = train.names.iter().find(is_target)?.clone();
+            let column = if let Some(column) = train.names.iter().find(is_target) {
+                column.clone()
+            } else {
+                let mut labels = train.names.iter().filter_map(|name| train.labels(name));
+                labels.find(|labels| labels.iter().eq(classes.iter().copied()))?;
+                LABEL.to_owned()
+            };
             Some(Prediction::ClassProbabilities { column, classes: several.to_vec() })
         }
     }
@@ -125,6 +154,13 @@ impl TableColumns {
         }
         Some(Self { names, values })
     }
+
+    /// The distinct labels in the names of the files that a column names; `None` if it names none, or
+    /// some that have no label.
+    fn labels(&self, name: &str) -> Option<BTreeSet<String>> {
+        let labels = file_label::labels_of(self.values[name].iter().map(String::as_str))?;
+        Some(labels.into_iter().map(str::to_owned).collect())
+    }
 }
 
 #[cfg(test)]
@@ -140,6 +176,25 @@ mod tests {
             fs_err::write(path.join(name), text).unwrap();
         }
         infer(path)
+    }
+
+    #[test]
+    fn labels_are_read_from_the_names_of_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(folder.path()).unwrap();
+        let train = "id,x,clip\n1,0.5,audio/up.1.wav\n2,1.5,audio/down.2.wav\n";
+        fs_err::write(path.join("train.csv"), train).unwrap();
+        let test = "id,x,clip\n3,1,audio/3.wav\n";
+        let classes = vec!["down".to_owned(), "up".to_owned()];
+        let one = Prediction::Label { column: "call".into(), classes: classes.clone() };
+        assert_eq!(inferred(train, test, "id,call\n3,up\n"), Some(one.clone()));
+        assert_eq!(labelled(path, &one), Some(2));
+        let several = Prediction::ClassProbabilities { column: "label".into(), classes };
+        assert_eq!(inferred(train, test, "id,down,up\n3,0.5,0.5\n"), Some(several));
+        // Not where there is a column, nor for answers that are no classes.
+        let known = Prediction::Label { column: "x".into(), classes: Vec::new() };
+        assert_eq!(labelled(path, &known), None);
+        assert_eq!(labelled(path, &Prediction::Number { column: "call".into() }), None);
     }
 
     #[test]

@@ -76,15 +76,21 @@ impl Recipe {
              b = pd.read_csv(\"input/test.csv\")\n\
              s = pd.read_csv(\"input/sample_submission.csv\")\n",
         );
-        code.push_str(match prediction {
-            Prediction::Numbers { .. } | Prediction::Probabilities { .. } => {
-                "t = list(s.columns[1:])\ny = a[t]\na = a.drop(columns=t)\n"
+        match (prediction, facts.labelled) {
+            (Prediction::Numbers { .. } | Prediction::Probabilities { .. }, _) => {
+                code.push_str("t = list(s.columns[1:])\ny = a[t]\na = a.drop(columns=t)\n");
             }
-            Prediction::Flags { .. } => {
-                "t = s.columns[1]\ny = a.pop(t).fillna(\"\").str.get_dummies(\" \")\n"
+            (Prediction::Flags { .. }, _) => code
+                .push_str("t = s.columns[1]\ny = a.pop(t).fillna(\"\").str.get_dummies(\" \")\n"),
+            // What stands before the first dot of a file's name.
+            (_, Some(named)) => {
+                let _ = writeln!(
+                    code,
+                    "t = s.columns[1]\ny = a[a.columns[{named}]].str.extract(\"([^/.]*)[.][^/]*$\")[0]"
+                );
             }
-            _ => "t = a.columns.difference(b.columns)[0]\ny = a.pop(t)\n",
-        });
+            _ => code.push_str("t = a.columns.difference(b.columns)[0]\ny = a.pop(t)\n"),
+        }
         code.push_str("n = len(a)\n");
         let dropped = match prediction {
             // The query stands behind the id.

@@ -103,6 +103,45 @@ fn blueprint_of_every_layout_survives_being_written() {
 }
 
 #[test]
+fn some_labels_stand_in_the_names_of_files() {
+    let named = |cell| {
+        let blueprints = blueprints(cell, 60);
+        let named = blueprints.iter().filter(|blueprint| blueprint.labels_in_names());
+        named.inspect(|blueprint| assert!(blueprint.can_name_labels())).count()
+    };
+    for cell in ["image/binary", "image/multiclass"] {
+        // More than three standard deviations of 60 draws on either side.
+        assert!((2..=23).contains(&named(cell)), "{cell}: {} of 60", named(cell));
+    }
+    assert_eq!(named("tabular/binary"), 0);
+}
+
+#[test]
+fn labels_in_names_survive_being_written_and_are_refused_where_they_cannot_stand() {
+    let mut blueprints = blueprints("image/binary", 5).into_iter();
+    let mut blueprint = blueprints.find(Blueprint::can_name_labels).unwrap();
+    blueprint.name_labels();
+    let written = serde_json::to_value(&blueprint).unwrap();
+    assert_eq!(written["item"]["labels"], "file_names");
+    assert_eq!(serde_json::from_value::<Blueprint>(written.clone()).unwrap(), blueprint);
+    // Blueprints say nothing of labels in a column, as before there were others.
+    let mut older = written.clone();
+    older["item"].as_object_mut().unwrap().remove("labels");
+    let known: Blueprint = serde_json::from_value(older.clone()).unwrap();
+    assert!(!known.labels_in_names());
+    assert_eq!(serde_json::to_value(&known).unwrap(), older);
+    let refused = |change: fn(&mut serde_json::Value)| {
+        let mut broken = written.clone();
+        change(&mut broken);
+        let error = serde_json::from_value::<Blueprint>(broken).unwrap_err();
+        assert!(error.to_string().contains("`labels` may be"), "{error}");
+    };
+    refused(|blueprint| blueprint["formulation"] = "regression".into());
+    refused(|blueprint| blueprint["targets"][0]["classes"][0] = "no. 1".into());
+    refused(|blueprint| blueprint["targets"][0]["classes"] = serde_json::json!([]));
+}
+
+#[test]
 fn blueprint_with_two_layouts_is_refused() {
     let written = |cell| serde_json::to_value(blueprints(cell, 1).remove(0)).unwrap();
     let series = written("time_series/forecasting")["series"].clone();

@@ -12,7 +12,7 @@ use crate::data::json_lines::read_table;
 use crate::data::table::{self, Cells};
 use crate::verify::leaks::CLOSEST;
 use crate::verify::probe::{HARMLESS, PERMUTATIONS, RUNS};
-use crate::verify::suspects::{Probe, Suspects, Truths};
+use crate::verify::suspects::{self, Probe, Suspects, Truths};
 use crate::verify::{Carrier, Refusal, copies, files};
 use fs_err as fs;
 use maud::{Markup, html};
@@ -141,12 +141,16 @@ fn suspects<'a>(task: &'a GalleryTask, items: &'a [Item]) -> Result<Suspects<'a>
         values: [&target.train[..], &target.test].concat(),
         classes: if graded { 0 } else { target.classes.len() },
     };
+    let mut names: Vec<String> = task
+        .blueprint
+        .file_column()
+        .map_or_else(Vec::new, |column| cells(column).into_iter().map(str::to_owned).collect());
+    if task.blueprint.labels_in_names() {
+        names = suspects::unlabelled(names, task.train.rows.len());
+    }
     Ok(Suspects {
         stream: task.blueprint.origin.stream("leaks"),
-        names: task
-            .blueprint
-            .file_column()
-            .map_or_else(Vec::new, |column| cells(column).into_iter().map(str::to_owned).collect()),
+        names,
         items: match task.blueprint.challenge() {
             // Cells are read and not weighed: their length is part of what they say.
             Some(_) => Vec::new(),

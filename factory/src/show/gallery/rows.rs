@@ -1,9 +1,12 @@
 //! A CSV file as text cells.
 
 use super::GalleryError;
+use crate::data::answers;
 use crate::data::table::{self, Cells};
 use camino::Utf8Path;
 use fs_err as fs;
+use polars::prelude::DataFrame;
+use tasks::prediction::Prediction;
 
 /// Cells longer than this on average are prose.
 const PROSE: usize = 60;
@@ -20,9 +23,18 @@ pub(crate) struct Rows {
 impl Rows {
     /// Reads a CSV file; fails if it cannot be opened or parsed.
     pub(crate) fn read(path: &Utf8Path) -> Result<Self, GalleryError> {
-        let table = table::read_csv(&fs::read(path)?).map_err(|error| {
-            GalleryError::Unreadable { path: path.to_owned(), fault: error.to_string() }
-        })?;
+        Ok(Self::of(&read(path)?))
+    }
+
+    /// Reads a table of training rows with a column of their answers, wherever these stand.
+    pub(crate) fn read_answered(
+        path: &Utf8Path,
+        prediction: &Prediction,
+    ) -> Result<Self, GalleryError> {
+        Ok(Self::of(&answers::answered(read(path)?, prediction)))
+    }
+
+    fn of(table: &DataFrame) -> Self {
         let mut rows = vec![Vec::with_capacity(table.width()); table.height()];
         for column in table.columns() {
             if let Cells::Text(cells) = Cells::from_column(column) {
@@ -30,7 +42,7 @@ impl Rows {
             }
         }
         let header = table.get_column_names_owned().into_iter().map(Into::into).collect();
-        Ok(Self { header, rows })
+        Self { header, rows }
     }
 
     /// The place of a column.
@@ -56,4 +68,12 @@ impl Rows {
         };
         (0..self.header.len()).filter(long).filter(worded).collect()
     }
+}
+
+/// A CSV file, every cell as it is written.
+pub(crate) fn read(path: &Utf8Path) -> Result<DataFrame, GalleryError> {
+    table::read_csv(&fs::read(path)?).map_err(|error| GalleryError::Unreadable {
+        path: path.to_owned(),
+        fault: error.to_string(),
+    })
 }

@@ -49,6 +49,8 @@ pub(super) struct GalleryTask {
     pub(super) description: String,
     pub(super) train: Rows,
     pub(super) test: Rows,
+    /// The rows of `train.csv` with their answers, which may stand in the names of their files.
+    pub(super) answered: Rows,
     /// The truth of `train.csv`, as graders read it; of the positions of its rows, where these are
     /// sequences.
     pub(super) truth: Values,
@@ -70,6 +72,7 @@ impl GalleryTask {
         let [train, test] = [Rows::read(&train_path)?, Rows::read(&test_path)?];
         let answers = Rows::read(&answer_path)?;
         let prediction = &dir.manifest().prediction;
+        let answered = Rows::read_answered(&train_path, prediction)?;
         let hidden = values(&answers, &answer_path, prediction)?;
         let (truth, targets) = if blueprint.along().is_some() {
             let known_path = public.path().join(POSITIONS);
@@ -78,11 +81,11 @@ impl GalleryTask {
             let targets = targets(&truth, &hidden, prediction, &blueprint);
             (truth, targets.iter().map(|one| of_sequences(one, &known, &answers)).collect())
         } else {
-            let truth = values(&train, &train_path, prediction)?;
+            let truth = values(&answered, &train_path, prediction)?;
             let targets = targets(&truth, &hidden, prediction, &blueprint);
             (truth, targets)
         };
-        Ok(Self { dir, blueprint, description, train, test, truth, targets })
+        Ok(Self { dir, blueprint, description, train, test, answered, truth, targets })
     }
 
     /// The columns of `train.csv` that name files, or folders of frames.
@@ -175,7 +178,7 @@ impl GalleryTask {
             }
             _ => {
                 let cell = |name: &&str| {
-                    let cell = &self.train.rows[row][self.train.place(name)?];
+                    let cell = &self.answered.rows[row][self.answered.place(name)?];
                     Some(format!("{name} {cell}"))
                 };
                 self.truth_columns().iter().filter_map(cell).collect::<Vec<_>>().join(", ")

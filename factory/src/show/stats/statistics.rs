@@ -10,6 +10,7 @@ use super::structure::{self, PublicTables, StructureRow, TaskStructure};
 use crate::corpus::folder::{self, CorpusError, Record};
 use crate::corpus::frames;
 use crate::corpus::ledger::{self, Entry};
+use crate::data::answers;
 use crate::data::json_lines::read_table;
 use crate::data::likeness::Likeness;
 use crate::data::table;
@@ -151,8 +152,9 @@ fn structure_of(task: &TaskDir) -> io::Result<TaskStructure> {
         let bytes = fs::read(task.public().path().join(name))?;
         read_table(name, &bytes, &task.manifest().id_column)
     };
-    let (train, test) = (read("train.csv")?, read("test.csv")?);
     let manifest = task.manifest();
+    let (train, test) = (read("train.csv")?, read("test.csv")?);
+    let train = answers::answered(train, &manifest.prediction);
     let known = ["train", "test", "sample_submission"].map(|name| format!("{PUBLIC}{name}.csv"));
     let others = manifest.hashes.keys().filter(|path| !known.contains(path));
     let others = others.filter_map(|path| path.strip_prefix(PUBLIC));

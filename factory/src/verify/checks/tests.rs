@@ -11,7 +11,7 @@ use crate::package;
 use crate::roles::{Brief, RoleBackend, TaskPage, strategist};
 use crate::spec::blueprint::{BLUEPRINT_VERSION, Origin};
 use crate::spec::config::Request;
-use crate::spec::layout::ItemLayout;
+use crate::spec::layout::{ItemLayout, Labels, Layout, RowLayout};
 use crate::spec::mix::{Cell, Mix};
 use crate::spec::scenario::Story;
 use crate::spec::seed_set::{MLEBENCH, SeedSet};
@@ -59,6 +59,11 @@ impl Bench {
 
     /// With items of a format, or of the usual one.
     fn written_as(cell: Cell, format: Option<Format>) -> Self {
+        Self::labelled(cell, format, &Labels::Column)
+    }
+
+    /// The same with the answers of training rows where they are wanted.
+    fn labelled(cell: Cell, format: Option<Format>, labels: &Labels) -> Self {
         let root = tempfile::tempdir().unwrap();
         let set = SeedSet::resolve(MLEBENCH).unwrap();
         let seeds = set.seeds();
@@ -80,7 +85,10 @@ impl Bench {
             let (seed, preset) = (&seeds[slot.seed], request.preset);
             let levels = request.levels;
             let brief = Brief { slot, seed, scenario: &story, origin, preset, levels };
-            let blueprint = strategist::strategise(&brief).unwrap();
+            let mut blueprint = strategist::strategise(&brief).unwrap();
+            if let Layout::Rows(RowLayout { item: Some(item) }) = &mut blueprint.layout {
+                item.labels = labels.clone();
+            }
             let other = |item: &ItemLayout| {
                 item.format != format.unwrap_or(item.medium.reader().formats()[0])
             };

@@ -1,7 +1,9 @@
 //! Names, times and headers of files that tell something.
 
 use super::*;
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
+use tasks::file_label;
 
 fn bench(modality: Modality) -> Bench {
     Bench::of(Cell { modality, formulation: Formulation::Binary })
@@ -12,7 +14,8 @@ fn rows(bench: &Bench) -> Vec<(String, f64)> {
     let assets = &bench.staged.draft.facts.assets;
     let files = bench.staged.draft.files.clone();
     let path = |id: &String| {
-        let own = |path: &&String| path.contains(&format!("/{id}."));
+        let own =
+            |path: &&String| path.contains(&format!("/{id}.")) || path.contains(&format!(".{id}."));
         let path = files.keys().find(own).unwrap();
         path.strip_prefix("prepared/public/").unwrap().to_owned()
     };
@@ -76,6 +79,52 @@ fn names_that_tell_in_any_way_are_seen() {
         ),
     ] {
         assert_eq!(code(leaks::say_nothing(&task, &[Carrier::Name])), "name_leak", "{what}");
+    }
+}
+
+#[test]
+fn labels_in_names_of_training_files_are_the_answers_and_test_files_have_none() {
+    for (modality, formulation, format) in [
+        (Modality::Image, Formulation::Binary, Format::Png),
+        (Modality::Audio, Formulation::Multiclass, Format::Wav),
+    ] {
+        let cell = Cell { modality, formulation };
+        let bench = Bench::labelled(cell, Some(format), &Labels::FileNames);
+        check(&bench.staged).unwrap();
+        rebuilds(&bench.staged, &bench.story, Rebuild::Data).unwrap();
+        let assets = &bench.staged.draft.facts.assets;
+        let known = assets.train_ids.len();
+        let files = rows(&bench);
+        let answers = assets.train_truth.class_names().unwrap();
+        for ((path, _), answer) in files.iter().zip(&answers) {
+            assert_eq!(file_label::label_of(path), Some(*answer));
+        }
+        assert!(files[known..].iter().all(|(path, _)| file_label::label_of(path).is_none()));
+
+        let one = |place: usize, name: &dyn Fn(&str, &str) -> String| {
+            let chosen = files[place].0.clone();
+            renamed(&bench, |folder, rest, _, _| {
+                let old = format!("{folder}/{rest}");
+                if old == chosen { name(folder, rest) } else { old }
+            })
+        };
+        let (label, rest) = files[0].0.split_once('/').unwrap().1.split_once('.').unwrap();
+        let other = answers.iter().find(|answer| **answer != label).unwrap();
+        let wrong = one(0, &|folder, _| format!("{folder}/{other}.{rest}"));
+        assert_eq!(code(check(&wrong)), "contract");
+        let none = one(0, &|folder, _| format!("{folder}/{rest}"));
+        assert_eq!(code(check(&none)), "contract");
+        let told = one(known, &|folder, rest| format!("{folder}/{label}.{rest}"));
+        assert_eq!(code(check(&told)), "metadata_leak");
+
+        // Beside the label, names must tell nothing, on either side.
+        let test: BTreeSet<&str> =
+            files[known..].iter().filter_map(|(path, _)| Some(path.split_once('/')?.1)).collect();
+        let leaking = renamed(&bench, |folder, rest, truth, _| {
+            let tells = test.contains(rest) && truth > 0.5;
+            format!("{folder}/{rest}").replacen('/', if tells { "/x" } else { "/" }, 1)
+        });
+        assert_eq!(code(leaks::say_nothing(&leaking, &[Carrier::Name])), "name_leak");
     }
 }
 
