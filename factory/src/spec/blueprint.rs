@@ -26,9 +26,9 @@ use tasks::stream::Stream;
 use tasks::task::{Formulation, Modality, RowCounts, Split, TaskId};
 
 /// The version of [`Blueprint`] that this build writes and rebuilds. It is raised when the same
-/// blueprint becomes other files: since version 8, tasks take over
-/// the structure of their seed.
-pub const BLUEPRINT_VERSION: u32 = 8;
+/// blueprint becomes other files: since version 9,
+/// milestones of classes without an order come from forests of votes.
+pub const BLUEPRINT_VERSION: u32 = 9;
 
 /// Where a blueprint's random streams start: one per attempt at one place of one corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
