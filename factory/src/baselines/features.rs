@@ -154,7 +154,7 @@ pub fn in_network(assets: &Assets) -> Vec<Vec<f64>> {
 
 /// One kind of reading of all items, column by column.
 pub fn columns(items: &[Item], read: impl Fn(&Reading) -> &Vec<f64>) -> Vec<Vec<f64>> {
-    let width = items.first().map_or(0, |item| read(&item.reading).len());
-    let column = |index| items.iter().map(|item| read(&item.reading)[index]).collect();
+    let width = items.first().map_or(0, |item| read(item.reading()).len());
+    let column = |index| items.iter().map(|item| read(item.reading())[index]).collect();
     (0..width).map(column).collect()
 }

@@ -137,7 +137,7 @@ pub(super) fn render(blueprint: &Blueprint, layout: &ChallengeLayout) -> Assets 
     let (mut items, mut truths, mut ideals) = (Vec::new(), Vec::new(), Vec::new());
     for DrawnRow { cells, truth, ideal } in rows {
         let reading = challenge.read(&cells);
-        items.push(Item { bytes: cells.join("\n").into_bytes(), reading });
+        items.push(Item::new(cells.join("\n").into_bytes(), reading));
         truths.push(truth);
         ideals.push(ideal);
     }

@@ -3,7 +3,7 @@
 use crate::data::labels::Truth;
 use crate::data::table;
 use crate::media::image::frames;
-use crate::media::{Look, MediumError, Reading, Storage};
+use crate::media::{Look, MediumError, MediumKind, Reading, Storage};
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::ItemLayout;
@@ -13,22 +13,69 @@ use fs_err as fs;
 use polars::prelude::Column;
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::OnceLock;
 use tasks::file_label;
 use tasks::stream::Stream;
 
 /// An item and what solvers make of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Item {
     /// As it is kept.
     pub bytes: Vec<u8>,
-    /// Read back from the bytes.
-    pub reading: Reading,
+    reading: OnceLock<Reading>,
+    /// What reads it, where it has not been read yet.
+    medium: Option<MediumKind>,
 }
 
-/// Renders every row's item and reads it back.
+/// Readings follow from bytes.
+impl PartialEq for Item {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Item {
+    /// An item whose reading is known.
+    pub fn new(bytes: Vec<u8>, reading: Reading) -> Self {
+        Self { bytes, reading: reading.into(), medium: None }
+    }
+
+    /// An item that is read when its reading is asked for: whoever needs the bytes alone, as a rebuild
+    /// does, is spared half of the work.
+    fn unread(bytes: Vec<u8>, medium: MediumKind) -> Self {
+        Self { bytes, reading: OnceLock::new(), medium: Some(medium) }
+    }
+
+    /// What is read back from the bytes.
+    ///
+    /// # Panics
+    /// If they cannot be read, which [`read_back`] rules out.
+    pub fn reading(&self) -> &Reading {
+        self.read().expect("an item can be read")
+    }
+
+    fn read(&self) -> Result<&Reading, MediumError> {
+        if let (None, Some(medium)) = (self.reading.get(), self.medium) {
+            let reading = medium.reader().read(&self.bytes)?;
+            // Whoever came first has read the same.
+            let _ = self.reading.set(reading);
+        }
+        Ok(self.reading.get().expect("it was read, or known from the start"))
+    }
+}
+
+/// Reads all items.
 ///
 /// # Errors
-/// [`MediumError`] if a medium cannot read what it rendered, or renders nothing.
+/// [`MediumError`] if a medium cannot read what it wrote.
+pub fn read_back(items: &[Item]) -> Result<(), MediumError> {
+    items.iter().try_for_each(|item| item.read().map(|_| ()))
+}
+
+/// Renders every row's item.
+///
+/// # Errors
+/// [`MediumError`] if a medium renders nothing.
 pub fn draw(
     blueprint: &Blueprint,
     layout: &ItemLayout,
@@ -51,11 +98,11 @@ pub fn draw(
 }
 
 /// Writes every row's item by `write`, which gets the row, what all items share and the row's own
-/// draws, and reads it back.
+/// draws.
 ///
 /// # Errors
-/// [`MediumError`] if a medium cannot read what was written; errors of `write`.
-pub fn written<E: From<MediumError>>(
+/// Those of `write`.
+pub fn written<E>(
     blueprint: &Blueprint,
     layout: &ItemLayout,
     rows: usize,
@@ -73,12 +120,9 @@ pub fn written<E: From<MediumError>>(
         samples: layout.samples,
         blemishes: &blemishes,
     };
-    let reader = layout.medium.reader();
     let item = |row: usize| {
         let mut draws = Draws::new(stream.child("item").index(row as u64));
-        let bytes = write(row, &look, &mut draws)?;
-        let reading = reader.read(&bytes)?;
-        Ok(Item { bytes, reading })
+        Ok(Item::unread(write(row, &look, &mut draws)?, layout.medium))
     };
     (0..rows).map(item).collect()
 }

@@ -3,7 +3,9 @@
 use super::{RoleRefusal, TaskFacts};
 use crate::baselines::thresholds;
 use crate::data::assets::Assets;
+use crate::data::items;
 use crate::generator::GeneratedRows;
+use crate::kinds::RenderError;
 use crate::spec::blueprint::Blueprint;
 
 /// Renders the data of a blueprint, fits the baselines to it and sets the milestones between
@@ -15,8 +17,22 @@ pub fn develop(
     blueprint: &Blueprint,
     generated: Option<GeneratedRows>,
 ) -> Result<TaskFacts, RoleRefusal> {
-    let assets = blueprint.kind().render(blueprint, generated.as_ref())?;
+    let assets = rendered(blueprint, generated.as_ref())?;
     fitted(blueprint, generated, assets)
+}
+
+/// Renders the data of a blueprint and reads its items back.
+///
+/// # Errors
+/// [`RenderError`].
+pub fn rendered(
+    blueprint: &Blueprint,
+    generated: Option<&GeneratedRows>,
+) -> Result<Assets, RenderError> {
+    let assets = blueprint.kind().render(blueprint, generated)?;
+    items::read_back(&assets.train_items)?;
+    items::read_back(&assets.test_items)?;
+    Ok(assets)
 }
 
 /// The same of data that are rendered.

@@ -151,7 +151,7 @@ pub fn develop(
         blueprint.targets[index].link =
             strategist::link(&blueprint, index, number, scores, &mut draws);
     }
-    let assets = blueprint.kind().render(&blueprint, Some(&rows)).map_err(RoleRefusal::from)?;
+    let assets = developer::rendered(&blueprint, Some(&rows)).map_err(RoleRefusal::from)?;
     let transforms = public_transforms(&blueprint, &assets, jail)?;
     let assets = Assets { transforms: Some(transforms.clone()), ..assets };
     Ok(developer::fitted(&blueprint, Some(GeneratedRows { transforms, ..rows }), assets)?)

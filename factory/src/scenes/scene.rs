@@ -122,7 +122,7 @@ pub(super) fn render(blueprint: &Blueprint, layout: &SceneLayout) -> Result<Asse
         let drawn = scene.draw(&strengths, &mut draws);
         let bytes = encode_grey(&drawn.picture.mapv(byte));
         let reading = reading(&bytes)?;
-        items.push(Item { bytes, reading });
+        items.push(Item::new(bytes, reading));
         truths.push(drawn.truth);
         ideals.push(drawn.ideal);
     }

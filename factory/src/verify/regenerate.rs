@@ -9,7 +9,7 @@ use super::Refusal;
 use crate::generator::{self, GeneratedItems, GeneratedRows, GeneratorJail};
 use crate::generator::{GeneratorError, GeneratorSpec};
 use crate::package::TaskSource;
-use crate::roles::{RoleCheckError, generated};
+use crate::roles::{RoleCheckError, developer, generated};
 use crate::spec::rule::Frame;
 use std::error::Error;
 use std::fmt;
@@ -116,7 +116,7 @@ fn regenerate(jail: &GeneratorJail, source: &TaskSource) -> Result<Regenerated, 
     if (&found.rule_hash, &found.clauses) != (&record.rule_hash, &record.clauses) {
         return Err(not_reproducible(&"the record of its rule is another"));
     }
-    let assets = blueprint.kind().render(blueprint, Some(kept));
+    let assets = developer::rendered(blueprint, Some(kept));
     let assets = assets.map_err(|error| not_reproducible(&error))?;
     let transforms = generated::public_transforms(blueprint, &assets, jail)?;
     let again = GeneratedRows { transforms, ..made.rows };

@@ -185,7 +185,7 @@ impl Suspects<'_> {
     fn legible(&self) -> Array2<f64> {
         let compressed = self.format.is_some_and(Format::compresses);
         let row = |item: &&Item| {
-            let reading = &item.reading;
+            let reading = item.reading();
             let generic = if compressed { &reading.generic[..] } else { &[] };
             [&reading.plain[..], generic].concat()
         };

@@ -99,7 +99,7 @@ fn items(task: &GalleryTask) -> Result<Vec<Item>, GalleryError> {
                 Some(path) => GalleryError::Unreadable { path, fault: error.to_string() },
                 None => unreadable(format!("row {}: {error}", row + 1)),
             })?;
-            Ok(Item { bytes, reading })
+            Ok(Item::new(bytes, reading))
         };
         found.par_extend(
             table.rows.par_iter().enumerate().map(one).collect::<Result<Vec<_>, GalleryError>>()?,

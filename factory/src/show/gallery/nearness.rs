@@ -31,9 +31,9 @@ pub(super) fn between(task: &GalleryTask, items: &[Item]) -> Nearness {
 
     let mut train = vec![Vec::new(); rows];
     let mut test = vec![Vec::new(); task.test.rows.len()];
-    for index in 0..known.first().map_or(0, |item| item.reading.generic.len()) {
+    for index in 0..known.first().map_or(0, |item| item.reading().generic.len()) {
         let column = |items: &[Item]| -> Vec<f64> {
-            items.iter().map(|item| item.reading.generic[index]).collect()
+            items.iter().map(|item| item.reading().generic[index]).collect()
         };
         add(&mut train, &mut test, &column(known), &column(new));
     }

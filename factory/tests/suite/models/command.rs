@@ -233,7 +233,7 @@ fn writer_behind_a_faulty_provider_falls_back_to_the_built_in_page_at_most_twice
 #[test]
 fn kept_prose_that_does_not_fit_the_task_is_refused_by_verification() {
     let folder = TemporaryFolder::new();
-    recorded(&folder, 2, "writer");
+    recorded_light(&folder, 2, "writer");
     let corpus = folder.path().join("recorded-writer");
     let verify = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
