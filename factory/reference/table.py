@@ -63,16 +63,19 @@ for name in [name for name, kind in kinds.items() if kind == "list of readings"]
     for what, summary in (("mean", np.mean), ("largest", np.max), ("least", np.min), ("count", len)):
         columns[f"{name} {what}"] = pd.Series([float(summary(values)) for values in lists])
 def further(path):
-    """A further table: CSV, or lines of JSON, each with an id and a list of records."""
+    """A further table: CSV, Parquet, or lines of JSON, each with an id and a list of records."""
     if path.endswith(".csv"):
         return pd.read_csv(path)
+    if path.endswith(".parquet"):
+        table = pd.read_parquet(path, engine="fastparquet")
+        return table.astype({ID: x_ids.dtype}) if ID in table else table
     lines = [json.loads(line) for line in open(path)]
     (name,) = [name for name in lines[0] if isinstance(lines[0][name], list)]
     return pd.json_normalize(lines, name, ID).astype({ID: x_ids.dtype})
 
 
 # What is usually computed of records of rows in other files.
-for path in sorted(glob.glob("input/*.csv") + glob.glob("input/*.jsonl")):
+for path in sorted(path for end in ("csv", "jsonl", "parquet") for path in glob.glob(f"input/*.{end}")):
     records = further(path)
     if path in OWN or ID not in records:
         continue

@@ -47,7 +47,8 @@ pub enum PromptError {
 
 const BRIEF_SYSTEM: &str = "Solve the task with Python.";
 /// Packages of the locked Python.
-const PACKAGES: &str = "numpy, pandas, scipy, scikit-learn, lightgbm, networkx, pillow and torch";
+const PACKAGES: &str =
+    "numpy, pandas, fastparquet, scipy, scikit-learn, lightgbm, networkx, pillow and torch";
 const FULL_SYSTEM: &str = include_str!("../prompts/react_system.md");
 
 impl Prompt {

@@ -138,25 +138,37 @@ def nested(name):
     if not lists:
         return pd.json_normalize([line for line in lines if isinstance(line, dict)])
     meta = [key for key in lines[0] if key != lists[0]]
-    other = pd.json_normalize(lines, lists[0], meta)
-    # Ids of tables are numbers where they look like some.
-    for key in meta:
+    return with_ids(pd.json_normalize(lines, lists[0], meta))
+
+
+def with_ids(other):
+    """A table that keeps its texts. Ids in CSV are numbers where they look like some: so are these, then."""
+    for key in other.select_dtypes("object"):
         if key in both and pd.api.types.is_numeric_dtype(both[key]):
             other[key] = pd.to_numeric(other[key], errors="coerce")
     return other
 
 
+def other_table(name):
+    """A table beside those of the rows: CSV, lines of JSON, or Parquet."""
+    if name.endswith(".jsonl"):
+        return nested(name)
+    if name.endswith(".parquet"):
+        return with_ids(pd.read_parquet(f"input/{name}", engine="fastparquet"))
+    return read(name, low_memory=False)
+
+
 def joined_tables():
     """Numbers of other tables in the folder that share a column with the rows."""
     columns = {}
-    for path in sorted(glob("input/*.csv") + glob("input/*.jsonl")):
+    for path in sorted(path for end in ("csv", "jsonl", "parquet") for path in glob(f"input/*.{end}")):
         name = os.path.basename(path)
         if (
             name in ("train.csv", "test.csv", "sample_submission.csv", "edges.csv", "train_positions.csv")
             or os.path.getsize(path) > 2e7
         ):
             continue
-        other = nested(name) if name.endswith(".jsonl") else read(name, low_memory=False)
+        other = other_table(name)
         keys = [
             key
             for key in other

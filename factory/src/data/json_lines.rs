@@ -8,11 +8,9 @@
 //! a row are sorted by name.
 
 use super::table::{self, Cells};
-use camino::Utf8Path;
 use polars::prelude::DataFrame;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::io;
 
 /// Why bytes are no such lines.
 #[derive(Debug, thiserror::Error)]
@@ -116,19 +114,6 @@ fn cell(value: &Value) -> String {
         Value::Null => String::new(),
         other => other.to_string(),
     }
-}
-
-/// A public table in any of the forms that tasks have: lines of JSON, where its path says so, with the
-/// rows of each `id`, or else CSV. All cells are texts.
-///
-/// # Errors
-/// If it is no such table.
-pub fn read_table(path: &str, bytes: &[u8], id: &str) -> io::Result<DataFrame> {
-    let invalid = |fault: String| io::Error::new(io::ErrorKind::InvalidData, fault);
-    if Utf8Path::new(path).extension() == Some("jsonl") {
-        return read_json_lines(bytes, id).map_err(|error| invalid(error.to_string()));
-    }
-    table::read_csv(bytes).map_err(|error| invalid(error.to_string()))
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! Numbers that follow from a row's records, which stand in a file of their own.
 
 use super::json_lines::to_json_lines;
+use super::parquet::to_parquet;
 use super::table;
 use crate::numeric::draws::Draws;
 use crate::numeric::moments::moments;
 use crate::numeric::rounding::round;
 use crate::spec::scenario::NumberColumn;
 use crate::spec::structure::{RecordFormat, RecordSpec, Relation, date};
+use polars::prelude::ParquetCompression;
 use std::collections::{BTreeMap, BTreeSet};
 use tasks::stream::Stream;
 
@@ -161,6 +163,8 @@ impl Records {
         let bytes = match spec.format {
             RecordFormat::Csv => table::to_csv(&records),
             RecordFormat::JsonLines => to_json_lines(&records, &spec.file),
+            RecordFormat::Parquet => to_parquet(&records, ParquetCompression::Uncompressed)
+                .expect("numbers and texts can be written to memory"),
         };
         files.insert(spec.path(), bytes);
         files
@@ -307,11 +311,13 @@ impl Drawer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::json_lines::read_table;
+    use crate::data::parquet::read_parquet;
     use crate::data::table::Cells;
+    use crate::data::table_file::read_table;
     use crate::numeric::linear::Linear;
     use crate::numeric::matrix::from_columns;
     use crate::spec::scenario::WordColumn;
+    use polars::prelude::DataType;
 
     fn relations() -> [Relation; 5] {
         [
@@ -421,5 +427,30 @@ mod tests {
             records.rows(spec.format).into_iter().map(|row| ids[row]).collect();
         assert_eq!(table::cells(&read, "load_id"), Some(Cells::Text(written)));
         assert_eq!(read.get_column_names(), ["load_id", "day", "load", "source"]);
+    }
+
+    #[test]
+    fn parquet_holds_what_csv_does_and_is_written_alike_each_time() {
+        for relation in relations() {
+            let (spec, values, records) = drawn(relation);
+            let names: Vec<String> = (0..values.len()).map(|row| format!("r{row}")).collect();
+            let ids: Vec<&str> = names.iter().map(String::as_str).collect();
+            let files = |format: RecordFormat| {
+                let spec = RecordSpec { format, ..spec.clone() };
+                records.files(&spec, "load_id", &ids, 1)
+            };
+            let [csv, found] = [RecordFormat::Csv, RecordFormat::Parquet].map(files);
+            assert!(found == files(RecordFormat::Parquet));
+            assert_eq!(found.get("catalogue.csv"), csv.get("catalogue.csv"));
+            assert!(!found.contains_key("visits.csv"));
+            let bytes = &found["visits.parquet"];
+            let read = read_table("visits.parquet", bytes, "load_id").unwrap();
+            let expected = read_table("visits.csv", &csv["visits.csv"], "load_id").unwrap();
+            assert!(read.equals(&expected), "{read} {expected}");
+            let last = read_parquet(bytes).unwrap().dtypes().pop();
+            let text = matches!(spec.relation, Relation::Catalogue { .. });
+            assert_eq!(last, Some(if text { DataType::String } else { DataType::Float64 }));
+            assert_eq!(records.rows(RecordFormat::Parquet), records.rows(RecordFormat::Csv));
+        }
     }
 }

@@ -7,8 +7,8 @@
 //!
 //! Tasks are made on many threads, and polars has a pool of threads of its own. A worker that
 //! waited for that pool would begin other tasks on its own stack meanwhile, so nothing here waits
-//! for it: rows are taken column by column, CSV is written by one thread, and it is read on a
-//! thread that is no worker.
+//! for it: rows are taken column by column, CSV is written by one thread, and it is read, as Parquet is
+//! read and written, on a thread that is no worker.
 
 use crate::numeric::rounding::round;
 use polars::prelude::{
@@ -121,8 +121,12 @@ pub fn read_csv(bytes: &[u8]) -> Result<DataFrame, PolarsError> {
     let options = CsvReadOptions::default()
         .with_infer_schema_length(Some(0))
         .with_parse_options(CsvParseOptions::default().with_missing_is_null(false));
-    let read = || options.clone().into_reader_with_file_handle(Cursor::new(bytes)).finish();
-    std::thread::scope(|threads| threads.spawn(read).join())
+    off_workers(|| options.into_reader_with_file_handle(Cursor::new(bytes)).finish())
+}
+
+/// Does work that may wait for polars's threads on a thread that is no worker.
+pub(super) fn off_workers<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|threads| threads.spawn(work).join())
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 

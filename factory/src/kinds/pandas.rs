@@ -119,7 +119,7 @@ fn summed(blueprint: &Blueprint) -> String {
 fn related(blueprint: &Blueprint) -> String {
     let Some(spec) = &blueprint.structure.records else { return String::new() };
     let (of, id, path) = (&spec.of, &blueprint.id_column, spec.path());
-    // In JSON, ids are texts.
+    // In JSON and Parquet, ids are texts.
     let texts = format!("dtype={{{id:?}: str}}");
     let mut code = match spec.format {
         RecordFormat::Csv => format!("r = pd.read_csv(\"input/{path}\", {texts})\n"),
@@ -129,6 +129,9 @@ fn related(blueprint: &Blueprint) -> String {
              r = pd.json_normalize(r, {:?}, {id:?})\n",
             spec.file
         ),
+        RecordFormat::Parquet => {
+            format!("r = pd.read_parquet(\"input/{path}\", engine=\"fastparquet\")\n")
+        }
     };
     let summary = match &spec.relation {
         Relation::Mean => "mean",

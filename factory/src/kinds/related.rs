@@ -39,6 +39,10 @@ pub(super) fn extra_files(blueprint: &Blueprint, assets: &Assets) -> Vec<ExtraFi
             "{count} lines with several for each row of both tables: `{id}` of the row; {day}; \
              {source}"
         ),
+        RecordFormat::Parquet => format!(
+            "Parquet, one row for each record: {count} records in all, several for each row of both \
+             tables, each with `{id}` of the row; {day}; {source}"
+        ),
         RecordFormat::JsonLines => format!(
             "a line of JSON for each row of both tables, with `{id}` of the row and `{}`, a list of \
              its records; {count} records in all, each with {day}; {source}",

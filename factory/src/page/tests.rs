@@ -5,7 +5,7 @@ use super::*;
 use crate::spec::blueprint::Target;
 use crate::spec::mix::Cell;
 use crate::spec::mutation::Mutation;
-use crate::spec::structure::There;
+use crate::spec::structure::{RecordFormat, There};
 use crate::verify;
 use std::collections::BTreeSet;
 use tasks::task::Split;
@@ -112,7 +112,9 @@ fn pages_tell_the_columns_of_records_and_not_what_is_made_of_them() {
         let page = task.page();
         assert!(!page.contains(&format!("| `{}` |", spec.of)), "{page}");
         for name in [&spec.of, &task.blueprint.id_column, &spec.day, &spec.source.name] {
-            let line = |line: &&str| line.contains(".csv`: ") || line.contains(".jsonl`: ");
+            let line = |line: &&str| {
+                RecordFormat::ALL.iter().any(|one| line.contains(&format!(".{}`: ", one.ending())))
+            };
             let mut line = page.lines().filter(line);
             assert!(line.any(|line| line.contains(&format!("`{name}`"))), "{page}");
         }

@@ -5,7 +5,7 @@ use super::strategist::percent;
 use crate::data::places::toward;
 use crate::numeric::draws::{Draws, floor};
 use crate::numeric::rounding::round;
-use crate::spec::blueprint::Blueprint;
+use crate::spec::blueprint::{Blueprint, Origin};
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
 use crate::spec::layout::{Layout, QueryLayout};
@@ -265,6 +265,8 @@ const SOURCES: &str = "noted_by: device hand import";
 const ITEMS: (usize, usize) = (120, 180);
 /// Share of files of records that are lines of JSON.
 const NESTED: f64 = 0.4;
+/// Share of the others that are Parquet: 0.15 of all.
+const COLUMNAR: f64 = 0.25;
 /// Share of training tables with records, beside those whose seed has related tables.
 const RECORDED: f64 = 0.15;
 /// The same of held-out tables, whose records are like those of no training task.
@@ -314,8 +316,6 @@ fn records(
     if [DAY, source.name.as_str(), item].iter().any(|name| taken(name)) {
         return None;
     }
-    let mut of_format = Draws::new(blueprint.origin.stream("record format"));
-    let format = if of_format.chance(NESTED) { RecordFormat::JsonLines } else { RecordFormat::Csv };
     Some(RecordSpec {
         of: (*draws.pick(causes)).to_owned(),
         relation: relation(blueprint.split, &source.words, [second, item], draws),
@@ -324,8 +324,20 @@ fn records(
         source,
         least: 4,
         most: draws.whole(7, 10),
-        format,
+        format: record_format(&blueprint.origin),
     })
+}
+
+/// How the records of a task are written, from streams of their own: no other choice moves with it.
+fn record_format(origin: &Origin) -> RecordFormat {
+    let chance = |stage: &str, share: f64| Draws::new(origin.stream(stage)).chance(share);
+    if chance("record format", NESTED) {
+        RecordFormat::JsonLines
+    } else if chance("parquet records", COLUMNAR) {
+        RecordFormat::Parquet
+    } else {
+        RecordFormat::Csv
+    }
 }
 
 /// Share of tables with places, of those whose story has a map and that are not to have records.
@@ -458,4 +470,31 @@ pub(super) fn rows(
         structure.records = None;
     }
     structure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_lines_of_json_as_often_as_ever_and_sometimes_parquet() {
+        let count = 4000;
+        let origin = |slot: u64| Origin { corpus_seed: 6, slot, attempt: slot % 3 };
+        let formats: Vec<RecordFormat> =
+            (0..count).map(|slot| record_format(&origin(slot))).collect();
+        for (slot, format) in (0..count).zip(&formats) {
+            // Parquet takes nothing from them.
+            let nested = Draws::new(origin(slot).stream("record format")).chance(NESTED);
+            assert_eq!(nested, *format == RecordFormat::JsonLines);
+        }
+        let expected = [
+            (RecordFormat::Csv, 0.45),
+            (RecordFormat::JsonLines, 0.4),
+            (RecordFormat::Parquet, 0.15),
+        ];
+        for (format, share) in expected {
+            let found = formats.iter().filter(|one| **one == format).count() as f64 / count as f64;
+            assert!((found - share).abs() < 0.03, "{format:?}: {found}");
+        }
+    }
 }

@@ -4,8 +4,8 @@
 use super::Brief;
 use super::briefs::BriefSet;
 use super::strategist::strategise;
-use crate::data::json_lines::read_table;
 use crate::data::table;
+use crate::data::table_file::read_table;
 use crate::numeric::moments::median;
 use crate::package::public_tables;
 use crate::show::stats::structure::{PublicTables, TaskStructure};

@@ -2,6 +2,7 @@
 //! further files, places on a map.
 
 use crate::spec::scenario::WordColumn;
+use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 
 /// What a task's rows have beyond independent columns, each part only where the seed has it.
@@ -149,6 +150,8 @@ pub enum RecordFormat {
     Csv,
     /// A line of JSON for each row, with a list of its records.
     JsonLines,
+    /// A row for each record, in the columns that CSV has.
+    Parquet,
 }
 
 /// How a number follows from a row's records.
@@ -272,14 +275,30 @@ impl Relation {
     }
 }
 
+impl RecordFormat {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Csv, Self::JsonLines, Self::Parquet];
+
+    /// What names of such files end in, after the last dot.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::JsonLines => "jsonl",
+            Self::Parquet => "parquet",
+        }
+    }
+
+    /// The format of a file of this name; `None` if it ends in none of them.
+    pub fn of_name(name: &str) -> Option<Self> {
+        let ending = Utf8Path::new(name).extension()?;
+        Self::ALL.into_iter().find(|format| format.ending() == ending)
+    }
+}
+
 impl RecordSpec {
     /// Name of the file of records.
     pub fn path(&self) -> String {
-        let ending = match self.format {
-            RecordFormat::Csv => "csv",
-            RecordFormat::JsonLines => "jsonl",
-        };
-        format!("{}.{ending}", self.file)
+        format!("{}.{}", self.file, self.format.ending())
     }
 
     /// Names of its files.
@@ -371,6 +390,35 @@ mod tests {
             [(0, "1970-01-01"), (11_016, "2000-02-29"), (19_782, "2024-02-29"), (-1, "1969-12-31")];
         for (days, text) in known {
             assert_eq!(date(days), text);
+        }
+    }
+
+    #[test]
+    fn names_of_files_say_their_format() {
+        for format in RecordFormat::ALL {
+            let spec = RecordSpec {
+                of: "load".to_owned(),
+                relation: Relation::Mean,
+                file: "visits".to_owned(),
+                day: "day".to_owned(),
+                source: WordColumn::try_from("source: device hand".to_owned()).unwrap(),
+                least: 4,
+                most: 9,
+                format,
+            };
+            assert_eq!(RecordFormat::of_name(&spec.path()), Some(format));
+            let relation = Relation::Catalogue {
+                file: "items".to_owned(),
+                item: "item".to_owned(),
+                items: 150,
+            };
+            let paths = RecordSpec { relation, ..spec.clone() }.paths();
+            assert_eq!(paths, [spec.path(), "items.csv".to_owned()]);
+        }
+        let endings = RecordFormat::ALL.map(RecordFormat::ending);
+        assert_eq!(endings, ["csv", "jsonl", "parquet"]);
+        for name in ["visits", "visits.csv.gz", "csv", ".csv"] {
+            assert_eq!(RecordFormat::of_name(name), None, "{name}");
         }
     }
 

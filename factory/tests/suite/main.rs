@@ -20,5 +20,6 @@ mod merge;
 mod models;
 mod nodes;
 mod rating;
+mod records;
 mod standins;
 mod stats;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Packages that are named to agents if they are installed, in the order of prompts.
-const KNOWN: [&str; 32] = [
+const KNOWN: [&str; 33] = [
     "numpy",
     "pandas",
     "scipy",
@@ -15,6 +15,7 @@ const KNOWN: [&str; 32] = [
     "statsmodels",
     "polars",
     "pyarrow",
+    "fastparquet",
     "xgboost",
     "lightgbm",
     "catboost",

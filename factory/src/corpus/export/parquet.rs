@@ -15,10 +15,11 @@
 use super::error::{ExportError, refuse_used};
 use crate::corpus::frames;
 use crate::data::assets::POSITIONS;
+use crate::data::parquet::to_parquet;
 use crate::data::table::{self, Cells};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use polars::prelude::{Column, DataFrame, DataType, ParquetWriter, PolarsResult};
+use polars::prelude::{Column, DataFrame, DataType, ParquetCompression, PolarsResult};
 use std::collections::BTreeMap;
 use std::io;
 use tasks::prediction::Prediction;
@@ -50,6 +51,9 @@ const TASK_COLUMNS: [&str; 22] = [
     "level",
     "level_source",
 ];
+
+/// Pages are long, and nothing depends on the bytes of an export.
+const COMPRESSION: ParquetCompression = ParquetCompression::Zstd(None);
 
 /// Exports every task of the corpus in `dir` to `out`, a folder that does not exist or is empty,
 /// and returns how many there are. The answers of the test rows are left out, unless `answers` is
@@ -83,7 +87,7 @@ fn write_all(
     let path = out.join("tasks.parquet");
     let rows = frames::tasks(&manifests, ratings).select(TASK_COLUMNS);
     let rows = rows.and_then(|rows| rows.hstack(&[table::texts("description", pages)]));
-    let bytes = rows.and_then(parquet_bytes);
+    let bytes = rows.and_then(|rows| to_parquet(&rows, COMPRESSION));
     fs::write(&path, bytes.map_err(|source| ExportError::Table { path: path.clone(), source })?)?;
     tasks.iter().try_for_each(|task| export(task, &out.join(task.id().as_str()), answers))
 }
@@ -124,15 +128,9 @@ fn write(
     types: &BTreeMap<String, DataType>,
     path: &Utf8Path,
 ) -> Result<(), ExportError> {
-    let bytes = typed(texts, types).and_then(parquet_bytes);
+    let bytes = typed(texts, types).and_then(|table| to_parquet(&table, COMPRESSION));
     let bytes = bytes.map_err(|source| ExportError::Table { path: path.to_owned(), source })?;
     Ok(fs::write(path, bytes)?)
-}
-
-fn parquet_bytes(mut table: DataFrame) -> PolarsResult<Vec<u8>> {
-    let mut bytes = Vec::new();
-    ParquetWriter::new(&mut bytes).finish(&mut table)?;
-    Ok(bytes)
 }
 
 /// The columns that hold text, whatever it looks like: ids, names of queries and classes, masks,

@@ -11,12 +11,13 @@ use crate::corpus::folder::{self, CorpusError, Record};
 use crate::corpus::frames;
 use crate::corpus::ledger::{self, Entry};
 use crate::data::answers;
-use crate::data::json_lines::read_table;
 use crate::data::likeness::Likeness;
 use crate::data::table;
+use crate::data::table_file::read_table;
 use crate::numeric::intervals::Quantiles;
 use crate::page::PageDiversity;
 use crate::spec::mix::Mix;
+use crate::spec::structure::RecordFormat;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use polars::prelude::DataFrame;
@@ -158,9 +159,7 @@ fn structure_of(task: &TaskDir) -> io::Result<TaskStructure> {
     let known = ["train", "test", "sample_submission"].map(|name| format!("{PUBLIC}{name}.csv"));
     let others = manifest.hashes.keys().filter(|path| !known.contains(path));
     let others = others.filter_map(|path| path.strip_prefix(PUBLIC));
-    let is_table = |name: &&str| {
-        matches!(Utf8Path::new(name).extension(), Some("csv" | "jsonl")) && !name.contains('/')
-    };
+    let is_table = |name: &&str| RecordFormat::of_name(name).is_some() && !name.contains('/');
     let others = others.filter(is_table);
     let others = others.map(read).collect::<io::Result<Vec<_>>>()?;
     let (id, prediction, others) = (id_of(&train, manifest), &manifest.prediction, &others[..]);
