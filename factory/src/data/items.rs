@@ -40,8 +40,8 @@ impl Item {
         Self { bytes, reading: reading.into(), medium: None }
     }
 
-    /// An item that is read when its reading is asked for: whoever needs the bytes alone, as a rebuild
-    /// does, is spared half of the work.
+    /// An item that is read at the first call of [`Item::reading`]. A rebuild compares bytes and never
+    /// calls it.
     fn unread(bytes: Vec<u8>, medium: MediumKind) -> Self {
         Self { bytes, reading: OnceLock::new(), medium: Some(medium) }
     }
@@ -57,14 +57,14 @@ impl Item {
     fn read(&self) -> Result<&Reading, MediumError> {
         if let (None, Some(medium)) = (self.reading.get(), self.medium) {
             let reading = medium.reader().read(&self.bytes)?;
-            // Whoever came first has read the same.
+            // If another thread was first, it has read the same.
             let _ = self.reading.set(reading);
         }
         Ok(self.reading.get().expect("it was read, or known from the start"))
     }
 }
 
-/// Reads all items.
+/// Reads all items, so that [`Item::reading`] cannot fail.
 ///
 /// # Errors
 /// [`MediumError`] if a medium cannot read what it wrote.

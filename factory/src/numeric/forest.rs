@@ -4,10 +4,10 @@
 //! keys. Sums of impurities go through it in its order, and of two classes as frequent in a leaf
 //! the one that comes last in it is predicted. It also has no regression trees.
 //!
-//! A few classes are fitted as indicators: the mean of a leaf's indicators is its class share, so
-//! one forest per class gives the same probabilities as a classification forest's votes. Dozens are
-//! fitted by one forest whose trees tell all apart: trees of one class among forty hardly find its
-//! few rows, and are right half as often. smartcore tells the class with the most votes alone.
+//! Where probabilities are needed, classes are fitted as indicators, one forest each: the mean of a
+//! leaf's indicators is its class share. smartcore's classification forest gives only the class with
+//! the most votes, but its trees tell all classes apart at once: trees of one class among forty
+//! hardly find its few rows, and are right half as often.
 
 use ndarray::Array2;
 use smartcore::ensemble::random_forest_classifier::{

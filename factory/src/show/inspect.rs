@@ -13,6 +13,7 @@ use crate::spec::mutation::Mutation;
 use crate::spec::scenario::{self, ColumnRole};
 use camino::Utf8Path;
 use fs_err as fs;
+use polars::prelude::DataFrame;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use tasks::metrics::Direction;
@@ -120,10 +121,11 @@ fn task(task: &TaskDir) -> Result<String, InspectError> {
         manifest.domain,
     );
     let [train, test] = ["train.csv", "test.csv"].map(|file| task.public().path().join(file));
-    let (train, test) = (Rows::read(&train)?, Rows::read(&test)?);
+    let known = rows::read(&train)?;
+    let (train, test) = (Rows::of(&known), Rows::read(&test)?);
     let contents = [
         items(task)?,
-        labels(task)?,
+        labels(&known, manifest),
         links(task)?,
         texts(&train, &test),
         targets(manifest),
@@ -216,12 +218,11 @@ fn items(task: &TaskDir) -> Result<String, InspectError> {
 }
 
 /// Which files have labels in their names, if any have.
-fn labels(task: &TaskDir) -> Result<String, InspectError> {
-    let train = rows::read(&task.public().path().join("train.csv"))?;
-    let found = answers::labels_in_names(&train, &task.manifest().prediction);
-    Ok(found.map_or_else(String::new, |(labels, named)| {
+fn labels(train: &DataFrame, manifest: &Manifest) -> String {
+    let found = answers::labels_in_names(train, &manifest.prediction);
+    found.map_or_else(String::new, |(labels, named)| {
         format!("labels: `{}` in the names of training files in `{named}`\n", labels.name())
-    }))
+    })
 }
 
 /// The network whose nodes are the rows, if there is one.

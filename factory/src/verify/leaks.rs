@@ -56,12 +56,7 @@ fn suspects(task: &Staged) -> Result<Suspects<'_>, Refusal> {
     Ok(Suspects {
         stream: blueprint.origin.stream("leaks"),
         ids: assets.train_ids.iter().chain(&assets.test_ids).map(String::as_str).collect(),
-        names: match files::names(task)? {
-            names if blueprint.labels_in_names() => {
-                suspects::unlabelled(names, assets.train_ids.len())
-            }
-            names => names,
-        },
+        names: suspects::unlabelled(blueprint, files::names(task)?, assets.train_ids.len()),
         items: match blueprint.challenge() {
             // Cells are read and not weighed: their length is part of what they say.
             Some(_) => Vec::new(),

@@ -5,6 +5,7 @@ use crate::data::items::Item;
 use crate::media::Format;
 use crate::numeric::linear::Linear;
 use crate::numeric::matrix::from_rows;
+use crate::spec::blueprint::Blueprint;
 use camino::Utf8Path;
 use ndarray::Array2;
 use std::collections::{BTreeMap, BTreeSet};
@@ -253,10 +254,15 @@ impl Suspects<'_> {
     }
 }
 
-/// The names of rows' files without the labels in those of training rows, which come first. That these
-/// are the answers is announced, and what else is in a name must not tell them.
-pub(crate) fn unlabelled(mut names: Vec<String>, known: usize) -> Vec<String> {
-    for name in names.iter_mut().take(known) {
+/// The names of rows' files without the labels in those of the `known` training rows, which come first.
+/// That these are the answers is announced, and what else is in a name must not tell them.
+pub(crate) fn unlabelled(
+    blueprint: &Blueprint,
+    mut names: Vec<String>,
+    known: usize,
+) -> Vec<String> {
+    let labelled = if blueprint.labels_in_names() { known } else { 0 };
+    for name in names.iter_mut().take(labelled) {
         *name = file_label::unlabelled(name);
     }
     names

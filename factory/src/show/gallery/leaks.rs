@@ -141,16 +141,13 @@ fn suspects<'a>(task: &'a GalleryTask, items: &'a [Item]) -> Result<Suspects<'a>
         values: [&target.train[..], &target.test].concat(),
         classes: if graded { 0 } else { target.classes.len() },
     };
-    let mut names: Vec<String> = task
+    let names: Vec<String> = task
         .blueprint
         .file_column()
         .map_or_else(Vec::new, |column| cells(column).into_iter().map(str::to_owned).collect());
-    if task.blueprint.labels_in_names() {
-        names = suspects::unlabelled(names, task.train.rows.len());
-    }
     Ok(Suspects {
         stream: task.blueprint.origin.stream("leaks"),
-        names,
+        names: suspects::unlabelled(&task.blueprint, names, task.train.rows.len()),
         items: match task.blueprint.challenge() {
             // Cells are read and not weighed: their length is part of what they say.
             Some(_) => Vec::new(),

@@ -1,12 +1,10 @@
 //! A CSV file as text cells.
 
 use super::GalleryError;
-use crate::data::answers;
 use crate::data::table::{self, Cells};
 use camino::Utf8Path;
 use fs_err as fs;
 use polars::prelude::DataFrame;
-use tasks::prediction::Prediction;
 
 /// Cells longer than this on average are prose.
 const PROSE: usize = 60;
@@ -26,15 +24,8 @@ impl Rows {
         Ok(Self::of(&read(path)?))
     }
 
-    /// Reads a table of training rows with a column of their answers, wherever these stand.
-    pub(crate) fn read_answered(
-        path: &Utf8Path,
-        prediction: &Prediction,
-    ) -> Result<Self, GalleryError> {
-        Ok(Self::of(&answers::answered(read(path)?, prediction)))
-    }
-
-    fn of(table: &DataFrame) -> Self {
+    /// The cells of a table that was read.
+    pub(crate) fn of(table: &DataFrame) -> Self {
         let mut rows = vec![Vec::with_capacity(table.width()); table.height()];
         for column in table.columns() {
             if let Cells::Text(cells) = Cells::from_column(column) {

@@ -1,7 +1,8 @@
 //! A task as its files tell it.
 
 use super::GalleryError;
-use super::rows::Rows;
+use super::rows::{self, Rows};
+use crate::data::answers::answered;
 use crate::data::assets::POSITIONS;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::positions::PositionAnswer;
@@ -69,10 +70,11 @@ impl GalleryTask {
             ["train.csv", "test.csv"].map(|name| public.path().join(name));
         let answer_path = dir.private().answers();
         let description = fs::read_to_string(public.path().join("description.md"))?;
-        let [train, test] = [Rows::read(&train_path)?, Rows::read(&test_path)?];
+        let known = rows::read(&train_path)?;
+        let (train, test) = (Rows::of(&known), Rows::read(&test_path)?);
         let answers = Rows::read(&answer_path)?;
         let prediction = &dir.manifest().prediction;
-        let answered = Rows::read_answered(&train_path, prediction)?;
+        let answered = Rows::of(&answered(known, prediction));
         let hidden = values(&answers, &answer_path, prediction)?;
         let (truth, targets) = if blueprint.along().is_some() {
             let known_path = public.path().join(POSITIONS);
