@@ -137,7 +137,7 @@ fn ids(count: usize) -> Vec<i64> {
 }
 
 /// A way to hold conversations in an engine with some rows.
-type ServeConversations = dyn Fn(&mut Engine<'_>, usize, &[ScriptedConversation]) -> Result<()>;
+type ServeConversations = dyn Fn(&mut Engine, usize, &[ScriptedConversation]) -> Result<()>;
 
 /// Seconds and tokens.
 fn timed(
@@ -163,7 +163,7 @@ fn turn(conversation: &ScriptedConversation, index: usize) -> TurnOptions {
 }
 
 /// Whoever can generate does; it sleeps only when nobody can.
-fn continuous(engine: &mut Engine<'_>, rows: usize, all: &[ScriptedConversation]) -> Result<()> {
+fn continuous(engine: &mut Engine, rows: usize, all: &[ScriptedConversation]) -> Result<()> {
     let mut waiting: BinaryHeap<Reverse<(Instant, RowId)>> = BinaryHeap::new();
     let mut playing: BTreeMap<RowId, (&ScriptedConversation, usize)> = BTreeMap::new();
     let mut next = all.iter();
@@ -204,7 +204,7 @@ fn continuous(engine: &mut Engine<'_>, rows: usize, all: &[ScriptedConversation]
 }
 
 /// A batch starts together, and each of its turns waits for all.
-fn in_batches(engine: &mut Engine<'_>, rows: usize, all: &[ScriptedConversation]) -> Result<()> {
+fn in_batches(engine: &mut Engine, rows: usize, all: &[ScriptedConversation]) -> Result<()> {
     for batch in all.chunks(rows) {
         let mut playing = Vec::new();
         for conversation in batch {

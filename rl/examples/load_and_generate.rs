@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let prompt = ChatTemplate::new(&tokenizer)?.prompt("Solve the task.", "Predict the rent.")?;
     println!("{} prompt tokens", prompt.len());
 
-    let capacity = Capacity { rows: 1, context: prompt.len() + 16, cache: None };
+    let capacity = Capacity::new(1, prompt.len() + 16);
     let mut generator = NativeGenerator::new(&model, capacity);
     generator.begin(1)?;
     let turn = TurnOptions {

@@ -101,6 +101,7 @@ fn planned(config: &Qwen3Config, dtype: Dtype, sizes: &BenchSizes, device: Devic
     let mut settings = train_settings(config, dtype, Some(none));
     settings.rollout.max_num_seqs = sizes.rows;
     settings.rollout.max_model_len = sizes.context;
+    settings.rollout.merge_adapters = Some(false);
     let mut plan = MemoryPlan::new(&settings, config, device);
     plan.items.retain(|item| item.phase != MemoryPhase::Update);
     plan.peak()

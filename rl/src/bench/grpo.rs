@@ -10,7 +10,6 @@ use super::sizes::{BenchSizes, train_settings};
 use crate::generate::engine::{Engine, RowId, TurnOptions};
 use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::AdamW;
-use crate::rollout::RolloutSettings;
 use crate::train::advantage::{Inclusion, advantages};
 use crate::train::batch::TrainSequence;
 use crate::train::grpo::TrainSettings;
@@ -183,9 +182,7 @@ fn play(
         max_tokens: shape.sampled,
         ignore_eos: true,
     };
-    let RolloutSettings { max_num_seqs: rows, max_model_len: context, cache, .. } =
-        settings.rollout;
-    let mut engine = Engine::with_cache(model, rows, context, cache)?;
+    let mut engine = Engine::with_capacity(model, settings.rollout.capacity())?;
     let mut played = SampledConversations {
         samples: vec![TrainSequence::default(); count],
         log_probs: vec![Vec::new(); count],

@@ -72,8 +72,11 @@ impl PlanArgs {
         let cache = chosen.rollout.cache.context("a plan that fits has a cache")?;
         let (rows, context) = (chosen.rollout.max_num_seqs, chosen.rollout.max_model_len);
         let (long, short) = plan::held(&chosen, &shape);
+        let merged = chosen.rollout.merge_adapters;
+        let merged = merged.map(|merge| format!(" --set rollout.merge_adapters={merge}"));
+        let merged = merged.unwrap_or_default();
         Ok(format!(
-            "{plan}\n\nof {rows} sequences the KV cache holds {long} at a time at full length ({context} tokens), {short} at a quarter of it\nsettings: --set adam.optim={moments} --set rollout.cache={cache}\n"
+            "{plan}\n\nof {rows} sequences the KV cache holds {long} at a time at full length ({context} tokens), {short} at a quarter of it\nsettings: --set adam.optim={moments} --set rollout.cache={cache}{merged}\n"
         ))
     }
 }

@@ -88,7 +88,7 @@ impl NamedPolicies {
         let mut policies = Vec::new();
         for (name, folder) in self.named {
             let (model, tokenizer) = policy::open(&folder, dtype.kind(), device)?;
-            policies.push(PolicyContestant { name, model, tokenizer });
+            policies.push(PolicyContestant { name, model: model.merged(), tokenizer });
         }
         if let (true, Some(first)) = (self.random, policies.first()) {
             let model = Qwen3::random(first.model.config(), dtype.kind(), device, stream);

@@ -99,9 +99,10 @@ impl TrainArgs {
         let settings = settings.check()?;
         let device = self.common.device()?;
         let fitted = fitted(&settings, is_given, folder, device)?;
-        // The cache is what the device has free today, and no property of the run.
+        // What follows from the memory that the device has free today is no property of the run.
         let mut lasting = fitted.clone().into_inner();
         lasting.rollout.cache = settings.rollout.cache;
+        lasting.rollout.merge_adapters = settings.rollout.merge_adapters;
         claim(out, &lasting, &TrainSettings::FREE)?;
         self.from.roll_back(out)?;
         let stop = Stop::on_signals().context("failed to listen for signals")?;
@@ -125,9 +126,9 @@ fn fitted(
     } else {
         plan::choose(settings, &shape, device, limit, host_memory())?
     };
-    if fitted.adam.optim != settings.adam.optim {
-        let moments = toml::Value::try_from(fitted.adam.optim)?;
-        tracing::info!(%moments, "chosen so that the run fits the device");
-    }
+    let moments = toml::Value::try_from(fitted.adam.optim)?;
+    let cache = fitted.rollout.cache.map_or_else(|| "as needed".to_owned(), |it| it.to_string());
+    let merge_adapters = fitted.lora.is_some() && fitted.rollout.merges_adapters();
+    tracing::info!(%moments, %cache, merge_adapters, "memory settings; `rl plan` shows the table");
     Ok(fitted.check()?)
 }

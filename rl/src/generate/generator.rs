@@ -3,11 +3,12 @@
 //! A request holds all tokens of its conversation; whether the past is still in a KV cache is the
 //! generator's business. Nothing here knows text, tasks or rewards.
 
-use crate::generate::engine::{CacheUse, Engine, EngineError, RowId, TurnEnd, TurnOptions};
+use crate::generate::engine::{
+    CacheUse, Capacity, Engine, EngineError, RowId, TurnEnd, TurnOptions,
+};
 use crate::model::Qwen3;
 use crate::run::watchdog::{Heartbeat, Phase};
 use std::collections::BTreeMap;
-use tasks::units::ByteSize;
 
 /// A conversation, by a number of the caller's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,24 +91,13 @@ pub trait Generator {
     fn version(&self) -> u64;
 }
 
-/// How much a [`NativeGenerator`] holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Capacity {
-    /// Conversations at a time.
-    pub rows: usize,
-    /// Tokens of one conversation.
-    pub context: usize,
-    /// Memory for keys and values; none for as much as all rows can come to need.
-    pub cache: Option<ByteSize>,
-}
-
 /// The engine of this process as a [`Generator`]. It samples with the very tensors that are
-/// trained, so publishing moves nothing.
+/// trained, so publishing moves nothing but adapters that are merged.
 #[derive(Debug)]
 pub struct NativeGenerator<'m> {
     model: &'m Qwen3,
     room: Capacity,
-    engine: Engine<'m>,
+    engine: Engine,
     conversations: BTreeMap<ConversationId, Open>,
     of_row: BTreeMap<RowId, ConversationId>,
     version: u64,
@@ -128,7 +118,7 @@ impl<'m> NativeGenerator<'m> {
         Self {
             model,
             room,
-            engine: Engine::new(model, 0, room.context),
+            engine: empty(model, room),
             conversations: BTreeMap::new(),
             of_row: BTreeMap::new(),
             version: 0,
@@ -140,18 +130,22 @@ impl<'m> NativeGenerator<'m> {
     }
 }
 
+/// An engine without a place, which takes no memory.
+fn empty(model: &Qwen3, room: Capacity) -> Engine {
+    Engine::new(model, 0, room.context)
+}
+
 impl Generator for NativeGenerator<'_> {
     fn begin(&mut self, conversations: usize) -> Result<usize, EngineError> {
-        let Capacity { rows, context, cache } = self.room;
-        let rows = rows.clamp(1, conversations.max(1));
+        let rows = self.room.rows.clamp(1, conversations.max(1));
         self.finish();
-        self.engine = Engine::with_cache(self.model, rows, context, cache)?;
+        self.engine = Engine::with_capacity(self.model, Capacity { rows, ..self.room })?;
         Ok(rows)
     }
 
     fn finish(&mut self) -> CacheUse {
         let used = self.engine.cache_use();
-        self.engine = Engine::new(self.model, 0, self.room.context);
+        self.engine = empty(self.model, self.room);
         self.conversations.clear();
         self.of_row.clear();
         used
@@ -211,6 +205,7 @@ impl Generator for NativeGenerator<'_> {
     }
 
     fn publish(&mut self, version: u64) -> Result<(), EngineError> {
+        self.engine.take_weights(self.model);
         self.version = version;
         Ok(())
     }
@@ -228,7 +223,7 @@ mod tests {
     use tasks::stream::Stream;
     use tch::{Device, Kind};
 
-    const ROOM: Capacity = Capacity { rows: 2, context: 60, cache: None };
+    const ROOM: Capacity = Capacity { rows: 2, context: 60, cache: None, merge_adapters: true };
 
     fn turn(seed: u64) -> TurnOptions {
         let (sampling, stream) = (Sampling::default(), Stream::root(seed));

@@ -5,4 +5,5 @@ mod generator;
 pub(crate) mod jobs;
 pub mod sample;
 
-pub use generator::{Capacity, ConversationId, Generated, Generator, NativeGenerator};
+pub use engine::Capacity;
+pub use generator::{ConversationId, Generated, Generator, NativeGenerator};

@@ -28,6 +28,8 @@ pub(super) struct Attention {
     pub(super) o_proj: FusedLinear,   // [C, H D]
     pub(super) q_norm: Tensor,        // [D]
     pub(super) k_norm: Tensor,        // [D]
+    /// Gains of query and key heads, joined once for generation. Training does not change them.
+    pub(super) head_gains: Option<Tensor>, // [H + K, D]
     pub(super) heads: Heads,
     pub(super) eps: f64,
 }
@@ -63,6 +65,24 @@ pub(super) enum Past {
 }
 
 impl Attention {
+    /// The same for generation: with gains joined once, and adapters merged if `merge` asks for it.
+    pub(super) fn for_generation(&self, merge: bool) -> Self {
+        Self {
+            qkv_proj: self.qkv_proj.for_generation(merge),
+            o_proj: self.o_proj.for_generation(merge),
+            q_norm: self.q_norm.shallow_clone(),
+            k_norm: self.k_norm.shallow_clone(),
+            head_gains: Some(self.joined_gains()),
+            ..*self
+        }
+    }
+
+    /// Gains of query and key heads, one head below the other: `[H + K, D]`.
+    fn joined_gains(&self) -> Tensor {
+        let Heads { query: h, key: k, size: d } = self.heads;
+        Tensor::cat(&[self.q_norm.expand([h, d], false), self.k_norm.expand([k, d], false)], 0)
+    }
+
     /// Projects, norms and rotates `[.., C]`: queries `[.., H, D]`, keys and values `[.., K, D]`.
     fn project(&self, x: &Tensor, angles: &Angles) -> (Tensor, Tensor, Tensor) {
         let Heads { query: h, key: k, size: d } = self.heads;
@@ -71,8 +91,8 @@ impl Attention {
         shape.extend([h + 2 * k, d]);
         let qkv = self.qkv_proj.forward(x).view(shape.as_slice());
         // One norm and one rotation for queries and keys together; their gains differ per head.
-        let gain =
-            Tensor::cat(&[self.q_norm.expand([h, d], false), self.k_norm.expand([k, d], false)], 0);
+        let kept = self.head_gains.as_ref().map(Tensor::shallow_clone);
+        let gain = kept.unwrap_or_else(|| self.joined_gains());
         // Splitting goes back as one operation, where narrowing would make a gradient of full size
         // per part.
         let [qk, v] = split(&qkv, [h + k, k]);

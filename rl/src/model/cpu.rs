@@ -31,6 +31,10 @@ const SHARED: usize = 1 << 15;
 
 /// Whether the functions here support `x`: contiguous, f32 and on the CPU.
 pub(super) fn takes(x: &Tensor) -> bool {
+    #[cfg(test)]
+    if tests::PLAIN.get() {
+        return false;
+    }
     x.device() == Device::Cpu && x.kind() == Kind::Float && x.is_contiguous()
 }
 
@@ -489,8 +493,17 @@ fn narrow(x: f64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::signed;
+    use crate::model::{
+        CacheRows, CacheShape, KvCache, Mixture, NewTokens, Packed, Qwen3, Qwen3Config, signed,
+    };
     use proptest::prelude::*;
+    use std::cell::Cell;
+    use tasks::stream::Stream;
+
+    thread_local! {
+        /// Whether this thread takes the path of GPUs.
+        pub(super) static PLAIN: Cell<bool> = const { Cell::new(false) };
+    }
 
     const OPTIONS: (Kind, Device) = (Kind::Float, Device::Cpu);
 
@@ -518,6 +531,55 @@ mod tests {
         assert_eq!(exp::<true>(0.0), 1.0);
         assert!(exp::<true>(-1e9) < 1e-37 && exp::<false>(f32::NEG_INFINITY) < 1e-37);
         assert!(exp::<true>(f32::NAN).is_nan());
+    }
+
+    /// The path that a GPU takes, in the type in which differences show: a prompt, what continues
+    /// it, and single tokens, in rows that are read in place and in rows that are listed.
+    #[test]
+    fn generation_without_these_functions_equals_the_plain_pass() {
+        let mixture = Mixture {
+            experts: 5,
+            per_token: 2,
+            intermediate_size: 24,
+            normalise: true,
+            sparse_step: 1,
+            dense_layers: vec![0],
+        };
+        for mixture in [None, Some(mixture)] {
+            let config = Qwen3Config { mixture, ..Qwen3Config::tiny(60, 1, 2) };
+            let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(3));
+            let ids: Vec<i64> = (0..26).map(|i| (i * 7) % 60).collect();
+            let plain = model.forward(&Packed::new(ids.chunks(13), Device::Cpu)).view([2, 13, 60]);
+            for listed in [false, true] {
+                let model = model.for_generation(true);
+                let mut cache = KvCache::new(&config, 0, 0, Kind::Float, Device::Cpu);
+                cache.resize(&[], 0, CacheShape { rows: 3, capacity: 16, reserve: 70 });
+                let rows = if listed {
+                    CacheRows::Listed(Tensor::from_slice(&[2_i64, 0]))
+                } else {
+                    CacheRows::Span { first: 1, count: 2 }
+                };
+                let mut read = |from: i64, to: i64| {
+                    let ids = Tensor::from_slice(&ids).view([2, 13]).narrow(1, from, to - from);
+                    let positions = Tensor::arange_start(from, to, (Kind::Int64, Device::Cpu));
+                    let positions = positions.expand([2, to - from], false).contiguous();
+                    let new = NewTokens {
+                        ids: &ids.contiguous(),
+                        positions: &positions,
+                        rows: &rows,
+                        reach: to,
+                        all_begin: from == 0,
+                    };
+                    let hidden = model.forward_cached(&new, &mut cache).view([-1, 128]);
+                    model.logits(&hidden).view([2, to - from, 60])
+                };
+                PLAIN.set(true);
+                let parts = [(0, 5), (5, 11), (11, 12), (12, 13)].map(|(from, to)| read(from, to));
+                PLAIN.set(false);
+                let apart = gap(&Tensor::cat(&parts, 1), &plain);
+                assert!(apart < 1e-5, "listed: {listed}, {:?}: {apart}", config.mixture);
+            }
+        }
     }
 
     proptest! {

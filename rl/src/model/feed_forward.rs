@@ -21,6 +21,22 @@ impl FeedForward {
         }
     }
 
+    /// The same for generation, with adapters merged if `merge` asks for that.
+    pub(super) fn for_generation(&self, merge: bool) -> Self {
+        match self {
+            Self::Dense(mlp) => Self::Dense(Mlp {
+                gate_up_proj: mlp.gate_up_proj.for_generation(merge),
+                down_proj: mlp.down_proj.for_generation(merge),
+            }),
+            Self::Experts(experts) => Self::Experts(Experts {
+                router: experts.router.for_generation(merge),
+                gate_up_proj: experts.gate_up_proj.shallow_clone(),
+                down_proj: experts.down_proj.shallow_clone(),
+                ..*experts
+            }),
+        }
+    }
+
     /// The same without a gradient, for `x` that [`cpu`] takes.
     pub(super) fn forward_cpu(&self, x: &Tensor) -> Tensor {
         match self {

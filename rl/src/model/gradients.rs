@@ -29,7 +29,8 @@ impl Gradients {
         self.add(parameters, Tensor::run_backward(&[loss], &leaves, false, false));
     }
 
-    fn add(&mut self, parameters: &[Parameter], found: Vec<Tensor>) {
+    /// Adds `found` to the gradients of `parameters`, one for one.
+    pub(super) fn add(&mut self, parameters: &[Parameter], found: Vec<Tensor>) {
         let _guard = no_grad_guard();
         for (parameter, gradient) in parameters.iter().zip(found) {
             // What a loss does not depend on has no gradient.

@@ -54,7 +54,7 @@ impl FusedLinear {
     /// `[.., I]` to `[.., O]`.
     pub(super) fn forward(&self, x: &Tensor) -> Tensor {
         let plain = x.linear(&self.weight, None::<&Tensor>);
-        if self.parts.iter().all(|part| part.adapter.is_none()) {
+        if !self.is_adapted() {
             return plain;
         }
         let updated = |part: &FusedPart| {
@@ -62,6 +62,27 @@ impl FusedLinear {
             part.adapter.as_ref().map_or_else(|| plain.shallow_clone(), |a| &plain + a.update(x))
         };
         Tensor::cat(&self.parts.iter().map(updated).collect::<Vec<_>>(), -1)
+    }
+
+    /// The same layer for generation: it shares the matrix, or has a copy into which adapters
+    /// are merged, if `merge` asks for that and there are any.
+    pub(super) fn for_generation(&self, merge: bool) -> Self {
+        let merges = merge && self.is_adapted();
+        let weight = if merges {
+            let parts: Vec<Tensor> = self.published().into_iter().map(|(_, part)| part).collect();
+            Tensor::cat(&parts, 0)
+        } else {
+            self.weight.shallow_clone()
+        };
+        let part = |&FusedPart { name, start, width, ref adapter }: &FusedPart| {
+            let adapter = adapter.as_ref().filter(|_| !merges).map(Adapter::shared);
+            FusedPart { name, start, width, adapter }
+        };
+        Self { weight, parts: self.parts.iter().map(part).collect() }
+    }
+
+    fn is_adapted(&self) -> bool {
+        self.parts.iter().any(|part| part.adapter.is_some())
     }
 
     /// The matrix itself, all projections in it.
@@ -104,6 +125,10 @@ impl FusedLinear {
 }
 
 impl Adapter {
+    fn shared(&self) -> Self {
+        Self { down: self.down.shallow_clone(), up: self.up.shallow_clone(), scale: self.scale }
+    }
+
     fn update(&self, x: &Tensor) -> Tensor {
         x.linear(&self.down, None::<&Tensor>).linear(&self.up, None::<&Tensor>) * self.scale
     }

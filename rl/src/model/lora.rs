@@ -241,3 +241,36 @@ pub(super) fn save_adapters(
     };
     Ok(files::write_json(&folder.join("adapter_config.json"), &config)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Packed, Qwen3Config, signed};
+    use tch::{Device, Kind, no_grad};
+
+    #[test]
+    fn merged_adapters_change_the_model_as_those_beside_it_do() {
+        let config = Qwen3Config::tiny(40, 1, 2);
+        let logits =
+            |model: &Qwen3| model.forward(&Packed::new([[3_i64, 7, 5, 9].as_slice()], Device::Cpu));
+        let gap = |a: &Tensor, b: &Tensor| (a - b).abs().max().double_value(&[]);
+        let settings = LoraSettings { rank: 3, ..LoraSettings::default() };
+        let mut model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(1));
+        let before = logits(&model);
+        Lora { settings, base: "base".into() }.attach(&mut model, Stream::root(2)).unwrap();
+        let unchanged = gap(&logits(&model), &before);
+        no_grad(|| {
+            for (index, parameter) in model.parameters().into_iter().enumerate() {
+                let mut tensor = parameter.tensor;
+                let steps = Tensor::arange(signed(tensor.numel()), (Kind::Float, Device::Cpu));
+                let values = (steps * 0.7 + index as f64).sin() * 0.05;
+                tensor.copy_(&values.view(tensor.size().as_slice()));
+            }
+        });
+        let beside = logits(&model);
+        assert!(unchanged < 1e-6 && gap(&beside, &before) > 0.1);
+        for merged in [model.for_generation(true), model.for_generation(false), model.merged()] {
+            assert!(gap(&logits(&merged), &beside) < 1e-5);
+        }
+    }
+}

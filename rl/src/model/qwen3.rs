@@ -16,6 +16,7 @@ use super::attention::{Attention, CachedStep, Heads, Past, WholeStep, causal_mas
 use super::config::Qwen3Config;
 use super::cpu;
 use super::feed_forward::{Experts, FeedForward, Mlp};
+use super::head::Head;
 use super::kv_cache::{CacheRows, KvCache};
 use super::linear::{FusedLinear, MakePart};
 use super::load::{Fetch, LoadError, Weights};
@@ -27,7 +28,7 @@ use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 
-fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Tensor {
+pub(super) fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Tensor {
     x.rms_norm(weight.size(), Some(weight), eps)
 }
 
@@ -41,6 +42,16 @@ pub(super) struct DecoderLayer {
 }
 
 impl DecoderLayer {
+    fn for_generation(&self, merge: bool) -> Self {
+        Self {
+            input_layernorm: self.input_layernorm.shallow_clone(),
+            attention: self.attention.for_generation(merge),
+            post_attention_layernorm: self.post_attention_layernorm.shallow_clone(),
+            feed_forward: self.feed_forward.for_generation(merge),
+            eps: self.eps,
+        }
+    }
+
     /// `[N, C]` to `[N, C]`.
     pub(super) fn forward(&self, x: &Tensor, step: &WholeStep) -> Tensor {
         let x = x + self.attention.forward(&rms_norm(x, &self.input_layernorm, self.eps), step);
@@ -187,6 +198,22 @@ impl Parameter {
     }
 }
 
+/// New tokens of rows whose past is cached.
+#[derive(Debug, Clone, Copy)]
+pub struct NewTokens<'a> {
+    /// `[B, T]`.
+    pub ids: &'a Tensor,
+    /// `[B, T]`; padding comes last in a row and stands at the cache's scratch place.
+    pub positions: &'a Tensor,
+    /// The rows of the cache, B of them.
+    pub rows: &'a CacheRows,
+    /// Every position below it may be looked at, and all positions but padding's are.
+    pub reach: i64,
+    /// Whether all rows begin with these tokens. The caller knows, where the device would have to
+    /// be asked.
+    pub all_begin: bool,
+}
+
 /// A Qwen3 decoder with its output layer.
 #[derive(Debug)]
 pub struct Qwen3 {
@@ -300,6 +327,7 @@ impl Qwen3 {
                     o_proj,
                     q_norm: leaf(&get("self_attn.q_norm", &[d])?),
                     k_norm: leaf(&get("self_attn.k_norm", &[d])?),
+                    head_gains: None,
                     heads,
                     eps,
                 },
@@ -316,6 +344,33 @@ impl Qwen3 {
         };
         let rope = Rope::new(config, kind, device);
         Ok(Self { config: config.clone(), embed_tokens, layers, norm, lm_head, rope, lora: None })
+    }
+
+    /// The model as generation runs it, until its weights change. It shares them, but for copies
+    /// of what would otherwise be joined anew at every step; with `merge_adapters`, also of every
+    /// matrix that has adapters, which are merged into it (rounded once, from f32).
+    #[must_use]
+    pub fn for_generation(&self, merge_adapters: bool) -> Self {
+        let _guard = no_grad_guard();
+        let layers = self.layers.iter().map(|layer| layer.for_generation(merge_adapters)).collect();
+        Self {
+            config: self.config.clone(),
+            embed_tokens: self.embed_tokens.shallow_clone(),
+            layers,
+            norm: self.norm.shallow_clone(),
+            lm_head: self.lm_head.as_ref().map(Tensor::shallow_clone),
+            rope: self.rope.shared(),
+            lora: self.lora.clone().filter(|_| !merge_adapters),
+        }
+    }
+
+    /// The model with its adapters merged into its matrices, for those who only generate.
+    #[must_use]
+    pub fn merged(self) -> Self {
+        let _guard = no_grad_guard();
+        // A layer at a time, so that no more than one is there twice.
+        let layers = self.layers.into_iter().map(|layer| layer.for_generation(true)).collect();
+        Self { layers, lora: None, ..self }
     }
 
     /// Freezes all weights and puts adapters beside the projections with the given published
@@ -398,20 +453,12 @@ impl Qwen3 {
         self.logits(&self.hidden(packed))
     }
 
-    /// The final hidden states, `[B, T, C]`, of new tokens `ids [B, T]` at `positions [B, T]` of the cached
-    /// `rows`. Every position below `reach` may be looked at, and none of the new ones is at or
-    /// beyond it, except padding, which stands at the cache's scratch place.
-    pub fn forward_cached(
-        &self,
-        ids: &Tensor,
-        positions: &Tensor,
-        rows: &CacheRows,
-        reach: i64,
-        cache: &mut KvCache,
-    ) -> Tensor {
+    /// The final hidden states of new tokens: `[B, T, C]`. Their keys and values join `cache`.
+    pub fn forward_cached(&self, new: &NewTokens<'_>, cache: &mut KvCache) -> Tensor {
         let _guard = no_grad_guard();
+        let &NewTokens { ids, positions, rows, reach, .. } = new;
         let mut x = self.embed(ids);
-        let past = self.past(&x, positions, reach);
+        let past = self.past(&x, new);
         let (index, angles) = (rows.index(positions.device()), self.rope.at(positions));
         let step = CachedStep { rows, index, positions, reach, angles, past };
         for (index, layer) in self.layers.iter().enumerate() {
@@ -420,8 +467,9 @@ impl Qwen3 {
         x
     }
 
-    /// The cached positions that tokens at `positions [B, T]`, embedded as `x`, attend to.
-    fn past(&self, x: &Tensor, positions: &Tensor, reach: i64) -> Past {
+    /// The cached positions that new tokens, embedded as `x`, attend to.
+    fn past(&self, x: &Tensor, new: &NewTokens<'_>) -> Past {
+        let &NewTokens { positions, reach, .. } = new;
         let (_, width) = positions.size2().expect("positions are [B, T]");
         if width == 1 && cpu::takes(x) && cpu::takes_heads(Heads::from_config(&self.config)) {
             let places = Vec::<i64>::try_from(positions.view([-1])).expect("positions are i64");
@@ -431,17 +479,20 @@ impl Qwen3 {
             return Past::Places(lengths.map(|length| length.unwrap_or(0)).collect());
         }
         // Padding comes last, so that no token attends to it.
-        if width > 1 && positions.select(1, 0).max().int64_value(&[]) == 0 {
+        if width > 1 && new.all_begin {
             return Past::None;
         }
         Past::Mask(causal_mask(positions, reach, self.config.group_size(), self.kind()))
     }
 
-    /// The last norm and the output layer: hidden states `[.., C]` to logits `[.., V]` in f32.
+    /// Final hidden states `[N, C]` to logits `[N, V]` in f32, without gradient.
     pub fn logits(&self, hidden: &Tensor) -> Tensor {
-        let head = self.lm_head.as_ref().unwrap_or(&self.embed_tokens);
-        let normed = rms_norm(hidden, &self.norm, self.config.rms_norm_eps);
-        normed.linear(head, None::<&Tensor>).to_kind(Kind::Float)
+        self.head().logits(hidden)
+    }
+
+    pub(super) fn head(&self) -> Head<'_> {
+        let weight = self.lm_head.as_ref().unwrap_or(&self.embed_tokens);
+        Head { norm: &self.norm, weight, eps: self.config.rms_norm_eps }
     }
 
     /// The trainable parameters, always in the same order.
@@ -450,7 +501,7 @@ impl Qwen3 {
         let mut all: Vec<Parameter> = self.embedding().into_iter().collect();
         all.extend(layers.flat_map(|(index, layer)| layer.parameters(index)));
         // A tied output layer is the embedding, which is there already.
-        all.extend(Parameter::if_trainable(NORM.into(), &self.norm));
+        all.extend(self.norm_parameter());
         all.extend(
             self.lm_head.as_ref().and_then(|head| Parameter::if_trainable(LM_HEAD.into(), head)),
         );
@@ -462,13 +513,17 @@ impl Qwen3 {
         Parameter::if_trainable(EMBED_TOKENS.into(), &self.embed_tokens)
     }
 
-    /// The trainable parameters of the last norm and the output layer.
-    pub fn head_parameters(&self) -> Vec<Parameter> {
-        let head = match &self.lm_head {
+    /// The output layer, if it is trained: the embedding where they are tied.
+    pub(super) fn head_parameter(&self) -> Option<Parameter> {
+        match &self.lm_head {
             Some(head) => Parameter::if_trainable(LM_HEAD.into(), head),
             None => self.embedding(),
-        };
-        Parameter::if_trainable(NORM.into(), &self.norm).into_iter().chain(head).collect()
+        }
+    }
+
+    /// The gain of the last norm, if it is trained.
+    pub(super) fn norm_parameter(&self) -> Option<Parameter> {
+        Parameter::if_trainable(NORM.into(), &self.norm)
     }
 
     /// The weights under their published names, adapters merged in; views where nothing was

@@ -29,6 +29,10 @@ impl Rope {
         }
     }
 
+    pub(super) fn shared(&self) -> Self {
+        Self { cos: self.cos.shallow_clone(), sin: self.sin.shallow_clone() }
+    }
+
     /// The angles of `positions`, of any shape `[..]`, broadcast over heads: `[.., 1, D]` each.
     pub(super) fn at(&self, positions: &Tensor) -> Angles {
         let mut shape = positions.size();

@@ -13,6 +13,7 @@ use tasks::units::ByteSize;
 /// | `max_num_seqs` | 64 | sequences generated at once |
 /// | `max_model_len` | 1536 | context length: tokens of one sequence |
 /// | `cache` | what the device has left; else room for all sequences | size of the KV cache |
+/// | `merge_adapters` | `true` where the device has room | copies of the weights with adapters merged in |
 /// | `turn_tokens` | 640 | tokens of one turn |
 /// | `trajectory_tokens` | 0 | tokens of all turns of one conversation together; 0 for no limit |
 /// | `context_overflow` | `end`; in `rl eval` `evict` | what happens at the context length |
@@ -32,6 +33,10 @@ pub struct RolloutSettings {
     /// length must fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<ByteSize>,
+    /// Whether generation has copies of the matrices that have adapters, with the adapters merged
+    /// in: fewer products a token, for the memory of the copies. Means nothing without `lora`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_adapters: Option<bool>,
     /// Most tokens of one turn; at least 1.
     pub turn_tokens: usize,
     /// Most tokens of all turns of one episode together; 0 for no limit but the context length.
@@ -68,7 +73,17 @@ pub enum ContextOverflow {
 impl RolloutSettings {
     /// The capacity of the engine: sequences, tokens per sequence, size of the KV cache.
     pub fn capacity(&self) -> Capacity {
-        Capacity { rows: self.max_num_seqs, context: self.max_model_len, cache: self.cache }
+        Capacity {
+            rows: self.max_num_seqs,
+            context: self.max_model_len,
+            cache: self.cache,
+            merge_adapters: self.merges_adapters(),
+        }
+    }
+
+    /// Whether adapters are merged for generation.
+    pub fn merges_adapters(&self) -> bool {
+        self.merge_adapters.unwrap_or(true)
     }
 
     /// Tokens that must be free before a turn, or turns are evicted.

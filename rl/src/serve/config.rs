@@ -1,6 +1,6 @@
 //! The settings of a server, and why it does not start.
 
-use crate::generate::engine::EngineError;
+use crate::generate::engine::{Capacity, EngineError};
 use crate::run::settings::Validate;
 use crate::text::template::TemplateError;
 use std::net::SocketAddr;
@@ -72,6 +72,12 @@ pub enum InferenceError {
          `--max-num-seqs` or `--max-model-len`, else this is a bug"
     )]
     Panicked,
+}
+
+impl InferenceConfig {
+    pub(super) fn capacity(&self) -> Capacity {
+        Capacity { cache: self.cache, ..Capacity::new(self.rows, self.context) }
+    }
 }
 
 impl Validate for InferenceConfig {

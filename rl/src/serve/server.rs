@@ -8,9 +8,9 @@ use super::config::{InferenceConfig, InferenceError};
 use super::parameters::BODY;
 use super::request_options::RequestOptions;
 use super::respond::{PendingResponse, ResponseHead, page};
+use crate::generate::NativeGenerator;
 use crate::generate::engine::{Engine, TurnOptions};
 use crate::generate::jobs::{GenerationJob, generate};
-use crate::generate::{Capacity, NativeGenerator};
 use crate::model::Qwen3;
 use crate::run::settings::Checked;
 use crate::text::template::ChatTemplate;
@@ -166,9 +166,9 @@ impl InferenceServer {
         model: Qwen3,
         tokenizer: Tokenizer,
     ) -> Result<Self, InferenceError> {
-        let config = config.into_inner();
+        let (config, model) = (config.into_inner(), model.merged());
         // Allocates nothing yet; settings that do not fit the model fail here, not later.
-        Engine::with_cache(&model, config.rows, config.context, config.cache)?;
+        Engine::with_capacity(&model, config.capacity())?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("serve")
@@ -223,10 +223,9 @@ async fn serve(
     listener: TcpListener,
     mut signals: Signals,
 ) -> Result<(), InferenceError> {
-    let (rows, capacity, cache) = (shared.config.rows, shared.capacity, shared.config.cache);
+    let room = shared.config.capacity();
     let mut generator = tokio::task::spawn_blocking(move || {
-        let room = Capacity { rows, context: capacity, cache };
-        generate(&mut NativeGenerator::new(&model, room), rows, jobs)
+        generate(&mut NativeGenerator::new(&model, room), room.rows, jobs)
     });
     let (stop, stopping) = watch::channel(false);
     let router = router(Arc::new(shared));

@@ -8,7 +8,7 @@
 //! whole.
 
 use crate::generate::sample::Sampling;
-use crate::model::{Gradients, Packed, Pass, Qwen3, signed};
+use crate::model::{Gradients, HeadPass, Packed, Pass, Qwen3, signed};
 use crate::run::settings::{SettingsError, require};
 use crate::text::template::{ChatTemplate, TemplateError};
 use crate::text::tokenizer::Tokenizer;
@@ -267,14 +267,13 @@ impl<'s> MicroBatch<'s> {
         loss: &mut dyn FnMut(&Tensor, Range<usize>) -> Tensor,
     ) {
         let pass = Pass::new(model, self.packed(), memory.gradient_checkpointing);
-        let head = model.head_parameters();
         let mut gradient = pass.hidden().zeros_like();
         for range in self.chunks(memory) {
             let positions = self.tensor(&self.target_positions[range.clone()]);
-            let rows = pass.hidden().index_select(0, &positions).set_requires_grad(true); // [n, C]
+            let head = HeadPass::new(model, &pass.hidden().index_select(0, &positions)); // [n, C]
             let targets = self.tensor(&self.targets[range.clone()]);
-            let log_probs = loss::log_probs(&model.logits(&rows), &targets, sampling);
-            let rows_gradient = gradients.collect(&loss(&log_probs, range), &head, &rows);
+            let log_probs = loss::log_probs(head.logits(), &targets, sampling);
+            let rows_gradient = head.backward(&loss(&log_probs, range), gradients);
             let _ = gradient.index_add_(0, &positions, &rows_gradient);
         }
         pass.backward(gradient, gradients);

@@ -130,6 +130,11 @@ impl MemoryPlan {
         }
         add("logits", MemoryPhase::Update, logits(&settings.memory, config, narrow));
 
+        if let Some(lora) = settings.lora.as_ref().filter(|_| settings.rollout.merges_adapters()) {
+            let merged = merged_parameters(lora, config) * narrow;
+            add("weights with adapters merged in", MemoryPhase::Rollout, merged);
+        }
+
         let mut plan = Self { items };
         plan.add_rollout(&settings.rollout, config, settings.dtype);
         plan
@@ -233,16 +238,11 @@ pub fn choose(
     limit: u64,
     host: u64,
 ) -> Result<(TrainSettings, MemoryPlan), MemoryPlanError> {
-    let enough = conversations(settings.rollout.max_num_seqs.min(ENOUGH), settings, config);
     let stores = [MomentStore::Full, MomentStore::EightBit, MomentStore::Offload];
     let given = settings.adam.optim;
     let mut chosen = filled(settings, config, device, limit);
     for moments in stores.into_iter().skip_while(|store| *store != given).skip(1) {
-        let is_given = settings.rollout.cache.is_some();
-        let has_enough = |(found, _): &(TrainSettings, MemoryPlan)| {
-            is_given || found.rollout.cache.is_some_and(|cache| cache.bytes() >= enough)
-        };
-        if chosen.as_ref().is_ok_and(has_enough) {
+        if chosen.as_ref().is_ok_and(|(found, _)| has_enough(found, settings, config)) {
             break;
         }
         let mut tried = settings.clone();
@@ -255,7 +255,8 @@ pub fn choose(
 }
 
 /// The settings, with a cache of what `limit` leaves for it beside everything else if none is
-/// given, and their plan.
+/// given, and their plan. Adapters are merged for generation where that leaves room for twelve
+/// conversations of full length, if nothing else is asked for.
 ///
 /// # Errors
 /// [`MemoryPlanError::TooLarge`] if there is no room for a single conversation of full length, or
@@ -266,6 +267,16 @@ pub fn filled(
     device: Device,
     limit: u64,
 ) -> Result<(TrainSettings, MemoryPlan), MemoryPlanError> {
+    if settings.lora.is_some() && settings.rollout.merge_adapters.is_none() {
+        let with = |merge: bool| {
+            let mut tried = settings.clone();
+            tried.rollout.merge_adapters = Some(merge);
+            filled(&tried, config, device, limit)
+        };
+        let merged = with(true);
+        let is_roomy = merged.as_ref().is_ok_and(|(found, _)| has_enough(found, settings, config));
+        return if is_roomy { merged } else { with(false) };
+    }
     let of = |cache: Option<ByteSize>| {
         let mut tried = settings.clone();
         tried.rollout.cache = cache;
@@ -321,9 +332,12 @@ fn largest(
     ByteSize::mib(low)
 }
 
-/// Keys and values of so many conversations of full length.
-fn conversations(number: usize, settings: &TrainSettings, config: &Qwen3Config) -> u64 {
-    count(number) * row(settings.rollout.max_model_len, config, settings.dtype)
+/// Whether the cache that was `found` holds twelve conversations of full length, or is as `given`.
+fn has_enough(found: &TrainSettings, given: &TrainSettings, config: &Qwen3Config) -> bool {
+    let conversations = count(given.rollout.max_num_seqs.min(ENOUGH));
+    let enough = conversations * row(given.rollout.max_model_len, config, given.dtype);
+    given.rollout.cache.is_some()
+        || found.rollout.cache.is_some_and(|cache| cache.bytes() >= enough)
 }
 
 /// How many conversations the cache holds at a time if they are as long as can be, and if they
@@ -388,6 +402,20 @@ pub(crate) fn adapter_parameters(lora: &LoraSettings, config: &Qwen3Config) -> u
         }
     };
     lora.targets.iter().map(of).sum()
+}
+
+/// Weights of the matrices that adapters are merged into: joined ones are copied whole.
+fn merged_parameters(lora: &LoraSettings, config: &Qwen3Config) -> u64 {
+    use LoraTarget::{DownProj, GateProj, KProj, OProj, QProj, UpProj, VProj};
+    let (c, d, f) = (config.hidden_size, config.head_dim, config.intermediate_size);
+    let (q, k) = (config.num_attention_heads * d, config.num_key_value_heads * d);
+    let any = |targets: &[LoraTarget], weights: i64| {
+        if targets.iter().any(|target| lora.targets.contains(target)) { weights } else { 0 }
+    };
+    let attention = any(&[QProj, KProj, VProj], c * (q + 2 * k)) + any(&[OProj], c * q);
+    let dense = any(&[GateProj, UpProj], 2 * c * f) + any(&[DownProj], c * f);
+    let layer = |layer: i64| attention + if config.mixture_of(layer).is_none() { dense } else { 0 };
+    count((0..config.num_hidden_layers).map(layer).sum::<i64>())
 }
 
 /// Counts are positive and small beside 2^64.
@@ -512,5 +540,24 @@ mod tests {
             bytes(&MemoryPlan::new(&settings, &config, H200), "gradients in f32"),
             2 * trained
         );
+        for targets in [LoraSettings::default().targets, vec![LoraTarget::KProj]] {
+            let lora = LoraSettings { rank: 5, targets, ..LoraSettings::default() };
+            let mut model = Qwen3::random(&config, Kind::BFloat16, Device::Cpu, Stream::root(1));
+            let shared = model.published();
+            let attached = Lora { settings: lora.clone(), base: "base".into() };
+            attached.attach(&mut model, Stream::root(2)).unwrap();
+            settings.lora = Some(lora);
+            // What has another place than the weights that are trained is a copy.
+            let is_copy = |(name, tensor): (&String, &Tensor)| {
+                (tensor.data_ptr() != shared[name].data_ptr()).then(|| size(tensor))
+            };
+            let merged = model.for_generation(true).published();
+            let copied: u64 = merged.iter().filter_map(is_copy).sum();
+            let plan = MemoryPlan::new(&settings, &config, H200);
+            assert_eq!(bytes(&plan, "weights with adapters merged in"), copied);
+            settings.rollout.merge_adapters = Some(false);
+            assert!(MemoryPlan::new(&settings, &config, H200).peak() < plan.peak());
+            settings.rollout.merge_adapters = None;
+        }
     }
 }

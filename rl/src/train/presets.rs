@@ -120,6 +120,7 @@ impl Scale {
             max_num_seqs: 64,
             max_model_len,
             cache: None,
+            merge_adapters: None,
             turn_tokens,
             trajectory_tokens: 0,
             context_overflow: ContextOverflow::End,

@@ -1,9 +1,9 @@
 //! Cached, batched, joined and left: generation equals the full forward pass.
 
 use proptest::prelude::*;
-use rl::generate::engine::{Engine, EngineError, Finished, RowId, TurnEnd, TurnOptions};
+use rl::generate::engine::{Capacity, Engine, EngineError, Finished, RowId, TurnEnd, TurnOptions};
 use rl::generate::sample::Sampling;
-use rl::model::{CacheRows, KvCache, Mixture, Packed, Qwen3, Qwen3Config};
+use rl::model::{CacheRows, KvCache, Mixture, NewTokens, Packed, Qwen3, Qwen3Config};
 use rl::train::loss;
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
@@ -116,7 +116,7 @@ fn play_with(
 
 /// The same in a given engine, with texts `stretch` times as long.
 fn play_in(
-    engine: &mut Engine<'_>,
+    engine: &mut Engine,
     count: u64,
     slots: usize,
     delay: &dyn Fn(u64, u64) -> u64,
@@ -187,6 +187,10 @@ fn cache_of(model: &Qwen3, tokens: usize) -> ByteSize {
     ByteSize::new((tokens * KvCache::token_bytes(model.config(), model.kind())) as u64)
 }
 
+fn capacity(rows: usize, context: usize, cache: ByteSize) -> Capacity {
+    Capacity { cache: Some(cache), ..Capacity::new(rows, context) }
+}
+
 /// Whatever fits into the cache, and whoever gives way: the numbers are those of the plain pass, all
 /// conversations come to their end, and the budget holds.
 #[test]
@@ -198,7 +202,7 @@ fn a_small_cache_changes_no_numbers() {
     )| {
         let delay = |row: u64, turn: u64| delays[(row * 3 + turn) as usize % delays.len()];
         let budget = cache_of(&model, tokens);
-        let mut engine = Engine::with_cache(&model, slots, LONG, Some(budget)).unwrap();
+        let mut engine = Engine::with_capacity(&model, capacity(slots, LONG, budget)).unwrap();
         let conversations = play_in(&mut engine, count, slots, &delay, STRETCH);
         prop_assert!(engine.cache_use().peak_bytes <= budget.bytes());
         prop_assert!(conversations.iter().all(|conversation| conversation.turns == 3));
@@ -213,8 +217,8 @@ fn preempted_sequence_continues_with_the_same_tokens() {
     let mut used = Vec::new();
     let mut said: Vec<Vec<Vec<i64>>> = Vec::new();
     for tokens in [usize::MAX / 1024, 3 * LONG, LONG + 1] {
-        let mut engine =
-            Engine::with_cache(&model, slots, LONG, Some(cache_of(&model, tokens))).unwrap();
+        let room = capacity(slots, LONG, cache_of(&model, tokens));
+        let mut engine = Engine::with_capacity(&model, room).unwrap();
         let conversations = play_in(&mut engine, count, slots, &|_, _| 2, STRETCH);
         said.push(conversations.into_iter().map(|conversation| conversation.ids).collect());
         used.push(engine.cache_use());
@@ -274,7 +278,10 @@ fn reach_beyond_what_is_cached_changes_nothing() {
                 let positions =
                     Tensor::arange_start(from, from + width, (Kind::Int64, Device::Cpu));
                 let positions = positions.expand([2, width], false).contiguous();
-                model.forward_cached(&ids.contiguous(), &positions, &rows, reach, &mut cache)
+                let (ids, positions) = (&ids.contiguous(), &positions);
+                let all_begin = from == 0;
+                let new = NewTokens { ids, positions, rows: &rows, reach, all_begin };
+                model.forward_cached(&new, &mut cache)
             };
             // A prompt, what continues it, and single tokens.
             let _ = read(0, 5, 5 + beyond);
@@ -392,10 +399,11 @@ fn partial_turns_are_readable_and_can_ignore_eos() {
 #[test]
 fn invalid_calls_of_the_engine_are_refused_without_effect() {
     let model = model();
-    let error =
-        Engine::with_cache(&model, 9, 50, Some(cache_of(&model, 50))).unwrap_err().to_string();
+    let with =
+        |rows, tokens| Engine::with_capacity(&model, capacity(rows, 50, cache_of(&model, tokens)));
+    let error = with(9, 50).unwrap_err().to_string();
     assert!(error.contains("50 tokens") && error.contains("rollout.cache"), "{error}");
-    let mut engine = Engine::with_cache(&model, 1, 50, Some(cache_of(&model, 51))).unwrap();
+    let mut engine = with(1, 51).unwrap();
     assert!(matches!(engine.admit(&[], turn(0, 0, 5)), Err(EngineError::Empty)));
     assert!(matches!(
         engine.admit(&[VOCAB], turn(0, 0, 5)),

@@ -10,11 +10,13 @@
 //! them, some are preempted and prefilled again later (`scheduler`); their turns continue with the
 //! same random draws.
 
+mod capacity;
 mod error;
 mod native;
 mod scheduler;
 mod turn;
 
+pub use capacity::Capacity;
 pub use error::EngineError;
 pub use native::{CacheUse, Engine};
 pub(crate) use native::{PREFILL_PAIRS, PREFILL_TOKENS};

@@ -1,10 +1,11 @@
 //! The inference engine on libtorch: continuous batching with a KV cache, prefill and decoding.
 
+use super::capacity::Capacity;
 use super::error::EngineError;
 use super::scheduler::{CacheRequest, CacheScheduler};
 use super::turn::{Finished, RowId, TurnEnd, TurnOptions};
 use crate::generate::sample::{self, Draw, SampledToken, Sampling};
-use crate::model::{CacheRows, KvCache, Qwen3, signed};
+use crate::model::{CacheRows, CacheShape, KvCache, NewTokens, Qwen3, signed};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -69,8 +70,10 @@ impl CacheUse {
 
 /// Generates for many sequences at once (continuous batching).
 #[derive(Debug)]
-pub struct Engine<'m> {
-    model: &'m Qwen3,
+pub struct Engine {
+    /// The model for generation.
+    model: Qwen3,
+    merge_adapters: bool,
     cache: KvCache,
     scheduler: CacheScheduler,
     rows: Vec<Option<EngineSequence>>,
@@ -80,42 +83,50 @@ pub struct Engine<'m> {
     cache_use: CacheUse,
 }
 
-impl<'m> Engine<'m> {
+impl Engine {
     /// An engine for `rows` conversations of at most `capacity` tokens, all of which have room in
     /// its cache. The capacity is lowered to the model's longest sequence.
-    pub fn new(model: &'m Qwen3, rows: usize, capacity: usize) -> Self {
+    pub fn new(model: &Qwen3, rows: usize, capacity: usize) -> Self {
         let capacity = limited(model, capacity);
         let tokens = rows.max(1).saturating_mul(capacity + 1);
-        Self::with_scheduler(model, rows, CacheScheduler { tokens, capacity })
+        Self::with_scheduler(model, rows, CacheScheduler { tokens, capacity }, rows > 0)
     }
 
-    /// The same with at most `budget` of keys and values, if there is one, and no more than all
-    /// rows need.
+    /// The same with at most the given cache, if there is one, and no more of it than all rows
+    /// need.
     ///
     /// # Errors
     /// [`EngineError::Cache`] if a single conversation could outgrow it.
-    pub fn with_cache(
-        model: &'m Qwen3,
-        rows: usize,
-        capacity: usize,
-        budget: Option<ByteSize>,
-    ) -> Result<Self, EngineError> {
-        let Some(budget) = budget else { return Ok(Self::new(model, rows, capacity)) };
-        let capacity = limited(model, capacity);
-        let token = KvCache::token_bytes(model.config(), model.kind());
+    pub fn with_capacity(model: &Qwen3, capacity: Capacity) -> Result<Self, EngineError> {
+        let Capacity { rows, context, cache, merge_adapters } = capacity;
+        let capacity = limited(model, context);
         let most = rows.max(1).saturating_mul(capacity + 1);
-        let tokens = usize::try_from(budget.bytes()).unwrap_or(usize::MAX) / token;
-        if tokens <= capacity {
-            let least = ByteSize::new((capacity as u64 + 1).saturating_mul(token as u64));
-            return Err(EngineError::Cache { given: budget, capacity, least });
-        }
-        Ok(Self::with_scheduler(model, rows, CacheScheduler { tokens: tokens.min(most), capacity }))
+        let tokens = match cache {
+            None => most,
+            Some(given) => {
+                let token = KvCache::token_bytes(model.config(), model.kind());
+                let tokens = usize::try_from(given.bytes()).unwrap_or(usize::MAX) / token;
+                if tokens <= capacity {
+                    let least = ByteSize::new((capacity as u64 + 1).saturating_mul(token as u64));
+                    return Err(EngineError::Cache { given, capacity, least });
+                }
+                tokens.min(most)
+            }
+        };
+        let scheduler = CacheScheduler { tokens, capacity };
+        Ok(Self::with_scheduler(model, rows, scheduler, merge_adapters))
     }
 
-    fn with_scheduler(model: &'m Qwen3, rows: usize, scheduler: CacheScheduler) -> Self {
+    fn with_scheduler(
+        model: &Qwen3,
+        rows: usize,
+        scheduler: CacheScheduler,
+        merge_adapters: bool,
+    ) -> Self {
         let _guard = no_grad_guard();
         Self {
-            model,
+            model: model.for_generation(merge_adapters),
+            merge_adapters,
             cache: KvCache::new(model.config(), 0, 0, model.kind(), model.device()),
             scheduler,
             rows: (0..rows).map(|_| None).collect(),
@@ -124,6 +135,12 @@ impl<'m> Engine<'m> {
             generated: 0,
             cache_use: CacheUse::default(),
         }
+    }
+
+    /// Goes on with the weights of `model`, of the same shape, as they are now. What is cached was
+    /// computed with the former ones.
+    pub fn take_weights(&mut self, model: &Qwen3) {
+        self.model = model.for_generation(self.merge_adapters);
     }
 
     /// Starts a conversation and its first turn.
@@ -345,16 +362,22 @@ impl<'m> Engine<'m> {
     /// A new grid for the rows that are to be in it and `taken` in all, if there is room for so
     /// many.
     fn resize_cache(&mut self, inside: &[CacheRequest], taken: usize) {
+        // A GPU's memory is taken at once, as the memory plan counts it: caches of ever larger
+        // shapes would leave holes that none of them fits into. A computer's comes as it is used.
+        let is_taken = self.model.device().is_cuda();
         // Twice as many at a time, for who comes one by one.
-        let (rows, length) =
-            self.scheduler.shape(inside, taken.next_power_of_two().min(self.rows.len()));
+        let rows = taken.next_power_of_two().min(self.rows.len());
+        let (rows, length) = self.scheduler.shape(inside, rows, is_taken);
+        let reserve = if is_taken { self.scheduler.tokens } else { 0 };
         let mut kept: Vec<usize> =
             inside.iter().filter(|request| request.resident).map(|request| request.slot).collect();
         kept.sort_by_key(|&slot| self.at(slot).place);
         let places: Vec<i64> =
             kept.iter().filter_map(|&slot| self.at(slot).place).map(signed).collect();
         let tokens = kept.iter().map(|&slot| self.at(slot).cached).max().unwrap_or(0);
-        self.cache.resize(&places, signed(tokens), signed(rows), signed(length));
+        let shape =
+            CacheShape { rows: signed(rows), capacity: signed(length), reserve: signed(reserve) };
+        self.cache.resize(&places, signed(tokens), shape);
         for (place, slot) in kept.into_iter().enumerate() {
             self.rows[slot].as_mut().expect("only taken slots are kept").place = Some(place);
         }
@@ -464,7 +487,7 @@ impl<'m> Engine<'m> {
 
         let (mut ids, mut positions) = (Vec::new(), Vec::new()); // [B, T] each
         let mut ends = Vec::new(); // [N]
-        let mut reach = 0;
+        let (mut reach, mut all_begin) = (0, true);
         for (index, slot) in fed.iter().enumerate() {
             let (pending, cached): (&[i64], usize) = match slot {
                 Some(slot) => (&self.at(*slot).pending, self.at(*slot).cached),
@@ -480,6 +503,7 @@ impl<'m> Engine<'m> {
                 ends.push(signed(index * width + pending.len() - 1));
             }
             reach = reach.max(cached + pending.len());
+            all_begin &= cached == 0;
         }
         let device = self.model.device();
         if device.is_cuda() {
@@ -493,13 +517,14 @@ impl<'m> Engine<'m> {
         } else {
             CacheRows::Listed(tensor(&taken.iter().map(|&place| signed(place)).collect::<Vec<_>>()))
         };
-        let hidden = self.model.forward_cached(
-            &tensor(&ids).view(shape),
-            &tensor(&positions).view(shape),
-            &rows,
-            signed(reach),
-            &mut self.cache,
-        );
+        let new = NewTokens {
+            ids: &tensor(&ids).view(shape),
+            positions: &tensor(&positions).view(shape),
+            rows: &rows,
+            reach: signed(reach),
+            all_begin,
+        };
+        let hidden = self.model.forward_cached(&new, &mut self.cache);
         for &slot in slots {
             let row = self.rows[slot].as_mut().expect("only taken slots are listed");
             let fed = row.pending.len().min(width);
@@ -516,7 +541,7 @@ impl<'m> Engine<'m> {
         SampledToken { choice: id, log_prob }: SampledToken,
         finished: &mut Vec<Finished>,
     ) -> Result<(), EngineError> {
-        let (model, capacity) = (self.model, self.capacity);
+        let (model, capacity) = (&self.model, self.capacity);
         let row = self.rows[slot].as_mut().expect("only taken slots are listed");
         let current = row.current.as_mut().expect("only generating rows draw");
         if !log_prob.is_finite() {

@@ -94,8 +94,17 @@ impl CacheScheduler {
     }
 
     /// The shape `(rows, length)` of a new cache for the sequences `inside`: with room for `rows` of
-    /// them, and for them to grow, as far as the budget allows.
-    pub(super) fn shape(&self, inside: &[CacheRequest], rows: usize) -> (usize, usize) {
+    /// them, and for them to grow, as far as the budget allows. Where the whole budget `is_taken`
+    /// from the start, rows have their full length if it allows that.
+    pub(super) fn shape(
+        &self,
+        inside: &[CacheRequest],
+        rows: usize,
+        is_taken: bool,
+    ) -> (usize, usize) {
+        if is_taken && self.holds(rows.max(inside.len()), self.capacity) {
+            return (rows.max(inside.len()), self.capacity);
+        }
         let longest = inside.iter().map(|request| request.tokens).max().unwrap_or(0);
         let (exact, generous) = (self.length(longest), self.length(longest + longest / 4));
         let most = self.tokens / (exact + 1);
@@ -184,9 +193,11 @@ mod tests {
                 .map(|(slot, (tokens, generating, resident))| request(slot, *tokens, *generating, *resident))
                 .collect();
             let inside = room.admit(&requests);
-            let (rows, length) = room.shape(&inside, 64);
-            prop_assert!(rows >= inside.len() && room.holds(rows, length));
-            prop_assert!(inside.iter().all(|request| request.tokens <= length));
+            for is_taken in [false, true] {
+                let (rows, length) = room.shape(&inside, 64, is_taken);
+                prop_assert!(rows >= inside.len() && room.holds(rows, length));
+                prop_assert!(inside.iter().all(|request| request.tokens <= length));
+            }
             let generating = |requests: &[CacheRequest]| requests.iter().any(|request| request.generating);
             prop_assert_eq!(generating(&requests), generating(&inside), "somebody generating if somebody can");
             prop_assert!(!requests[0].generating || inside.contains(&requests[0]));

@@ -44,18 +44,17 @@ pub(super) fn draw(log_probs: &Tensor, draws: &[Draw]) -> Vec<SampledToken> {
         };
         let choices = match kind {
             SamplingKind::Greedy => rows.log_probs.argmax(-1, false),
-            SamplingKind::Plain => {
-                let masses = rows.log_probs.exp().to_kind(Kind::Double);
-                pick(&masses, &rows.column(|draw| draw.point))
-            }
+            SamplingKind::Plain => pick(&rows.log_probs.exp(), &rows.column(|draw| draw.point)),
             SamplingKind::Filtered => rows.filtered(),
         };
         let scores = rows.log_probs_of(&choices);
-        let (mut ids, mut values) = (vec![0_i64; members.len()], vec![0_f32; members.len()]);
-        choices.copy_data(&mut ids, members.len());
-        scores.copy_data(&mut values, members.len());
-        for ((row, choice), log_prob) in members.into_iter().zip(ids).zip(values) {
-            drawn[row] = SampledToken { choice, log_prob };
+        // One copy to the host, so that it waits for the device once. Both are exact in f64.
+        let both = Tensor::stack(&[choices.to_kind(Kind::Double), scores.to_kind(Kind::Double)], 1);
+        let mut values = vec![0.0; 2 * members.len()];
+        both.copy_data(&mut values, 2 * members.len());
+        #[expect(clippy::cast_possible_truncation, reason = "both were narrower before")]
+        for (row, value) in members.into_iter().zip(values.chunks_exact(2)) {
+            drawn[row] = SampledToken { choice: value[0] as i64, log_prob: value[1] as f32 };
         }
     }
     drawn
@@ -70,13 +69,36 @@ fn chosen(log_probs: &Tensor, members: &[usize]) -> Tensor {
     log_probs.index_select(0, &Tensor::from_slice(&members).to_device(log_probs.device()))
 }
 
+/// Numbers whose sums are searched before the numbers themselves are.
+const BLOCK: i64 = 1024;
+
 /// The first index whose cumulative mass passes `goals`: `[M, V]` and `[M, 1]` to `[M]`.
+///
+/// A vocabulary is long, and its running sum in f64 is most of a draw: so the block is found first,
+/// then the place in it.
 fn pick(masses: &Tensor, goals: &Tensor) -> Tensor {
+    let (rows, width) = masses.size2().expect("masses are [M, V]");
+    let blocks = (width + BLOCK - 1) / BLOCK;
+    let padded = masses.constant_pad_nd([0, blocks * BLOCK - width]);
+    let parts = padded.view([rows, blocks, BLOCK]);
+    let sums = parts.sum_dim_intlist([-1].as_slice(), false, Kind::Double); // [M, blocks]
+    let (block, before) = passing(&sums, goals); // [M, 1] each
+    let chosen = block.unsqueeze(2).expand([rows, 1, BLOCK], false);
+    let inside = parts.gather(1, &chosen, false).view([rows, BLOCK]).to_kind(Kind::Double);
+    let (place, _) = passing(&inside, &(goals - before));
+    (block * BLOCK + place).squeeze_dim(1)
+}
+
+/// The first index with a mass whose cumulative mass passes `goals`, and what comes before it:
+/// `[M, L]` and `[M, 1]`, in f64, to `[M, 1]` each.
+fn passing(masses: &Tensor, goals: &Tensor) -> (Tensor, Tensor) {
     let sums = masses.cumsum(-1, Kind::Double);
-    // Rounding can leave the sum just short of its goal; the last possible token is meant.
+    // Rounding can leave the sum just short of its goal; the last possible one is meant.
     let most = sums.amax([-1].as_slice(), true) * (1.0 - f64::EPSILON);
     let passed = sums.gt_tensor(&goals.minimum(&most)).logical_and(&masses.gt(0.0));
-    passed.to_kind(Kind::Uint8).argmax(-1, false)
+    let first = passed.to_kind(Kind::Uint8).argmax(-1, true);
+    let before = sums.gather(-1, &first, false) - masses.gather(-1, &first, false);
+    (first, before)
 }
 
 /// Rows of one group.
@@ -185,5 +207,34 @@ mod tests {
         let broken = Tensor::from_slice(&[f32::NAN, 0.0]).unsqueeze(0);
         let draws = [Draw { sampling: Sampling::default(), point: 0.5 }];
         assert!(draw(&broken, &draws)[0].log_prob.is_nan());
+    }
+
+    /// A vocabulary of several blocks, the last of them short, with ties and with nearly all of
+    /// the mass in one place.
+    #[test]
+    fn long_vocabularies_draw_what_each_row_would_draw_alone() {
+        let points = [0.0, 1e-9, 0.25, 0.5, 0.999_999, 1.0 - f64::EPSILON / 2.0];
+        for width in [1023_i64, 1024, 1025, 151_936] {
+            let steps = Tensor::arange(width, (Kind::Float, tch::Device::Cpu));
+            let ties = steps.zeros_like();
+            let waves = (&steps * 0.37).sin() * 5.0;
+            let peak = (steps.eq(width - 2).to_kind(Kind::Float) * 30.0) + &waves;
+            let logits = Tensor::stack(&[ties, waves, peak], 0).repeat_interleave_self_int(
+                signed(points.len()),
+                0,
+                None,
+            );
+            let log_probs = logits.log_softmax(-1, Kind::Float);
+            for (top_p, min_p) in [(1.0, 0.0), (0.9, 0.0), (1.0, 0.05)] {
+                let sampling = Sampling { top_p, min_p, ..Sampling::default() };
+                let draws: Vec<Draw> =
+                    points.iter().cycle().take(18).map(|&point| Draw { sampling, point }).collect();
+                let (together, alone) = (draw(&log_probs, &draws), on_host(&log_probs, &draws));
+                for (row, (found, expected)) in together.into_iter().zip(alone).enumerate() {
+                    assert_eq!(found.choice, expected.choice, "{width}, row {row}, {sampling:?}");
+                    assert!((found.log_prob - expected.log_prob).abs() < 1e-5);
+                }
+            }
+        }
     }
 }
