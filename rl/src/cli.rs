@@ -3,6 +3,7 @@
 //! One file per command; here is what several of them share.
 
 mod benchmark;
+mod device_memory;
 mod eval;
 mod plan;
 mod policies;

@@ -1,5 +1,6 @@
 //! `rl plan`.
 
+use super::device_memory::DeviceMemory;
 use super::{host_memory, recipe_of};
 use crate::checkpoint::policy;
 use crate::checkpoint::source::{PolicySource, locate};
@@ -11,7 +12,6 @@ use crate::train::plan;
 use crate::train::presets::Scale;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tasks::units::ByteSize;
 use tch::Device;
 use toml::Table;
 
@@ -20,9 +20,9 @@ pub(super) struct PlanArgs {
     /// A published model's name, such as `qwen3-8b`, or a folder.
     #[arg(long)]
     model: String,
-    /// How much a GPU has, such as `141GiB` [default: what `--device` has].
+    /// How much a GPU has, such as `141GiB` or, of several, `8x80GiB` [default: what `--device` has].
     #[arg(long, value_name = "SIZE")]
-    memory: Option<ByteSize>,
+    memory: Option<DeviceMemory>,
     /// Settings of `rl train`: a TOML file, or the name of a recipe.
     #[arg(long, value_name = "NAME|FILE")]
     config: Option<String>,
@@ -61,13 +61,18 @@ impl PlanArgs {
         let settings = settings.check()?;
         let (device, limit, host) = if let Some(size) = self.memory {
             // A size that is given is that of a GPU, which need not be on this machine.
-            (Device::Cuda(0), size.bytes(), u64::MAX)
+            (Device::Cuda(0), size.each.bytes(), u64::MAX)
         } else {
             let device = self.device.resolve()?;
             let unknown = "the memory of the device is unknown; give `--memory`";
             (device, device::free_memory(device).context(unknown)?, host_memory())
         };
-        let (chosen, plan) = plan::choose(&settings, &shape, device, limit, host)?;
+        let note = self.memory.and_then(DeviceMemory::note);
+        let chosen = plan::choose(&settings, &shape, device, limit, host);
+        let (chosen, plan) = match note.clone() {
+            Some(note) => chosen.context(note)?,
+            None => chosen?,
+        };
         let moments = toml::Value::try_from(chosen.adam.optim)?;
         let cache = chosen.rollout.cache.context("a plan that fits has a cache")?;
         let (rows, context) = (chosen.rollout.max_num_seqs, chosen.rollout.max_model_len);
@@ -76,7 +81,8 @@ impl PlanArgs {
         let merged = merged.map(|merge| format!(" --set rollout.merge_adapters={merge}"));
         let merged = merged.unwrap_or_default();
         Ok(format!(
-            "{plan}\n\nof {rows} sequences the KV cache holds {long} at a time at full length ({context} tokens), {short} at a quarter of it\nsettings: --set adam.optim={moments} --set rollout.cache={cache}{merged}\n"
+            "{plan}\n\n{}of {rows} sequences the KV cache holds {long} at a time at full length ({context} tokens), {short} at a quarter of it\nsettings: --set adam.optim={moments} --set rollout.cache={cache}{merged}\n",
+            note.map(|note| format!("{note}; ")).unwrap_or_default()
         ))
     }
 }

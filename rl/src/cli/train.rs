@@ -1,5 +1,6 @@
 //! `rl train`.
 
+use super::device_memory::DeviceMemory;
 use super::{Continue, ProgressBars, RunFlags, folder_of, host_memory, recipe_of, scale_of};
 use crate::checkpoint::policy;
 use crate::checkpoint::source::{PolicySource, locate};
@@ -24,6 +25,10 @@ pub(super) struct TrainArgs {
     from: Continue,
     #[command(flatten)]
     settings: TrainFlags,
+    /// How much of the device's memory the run may use, such as `80GiB`: its settings are chosen
+    /// for that [default: what is free].
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<DeviceMemory>,
 }
 
 #[derive(Debug, Args, Serialize)]
@@ -98,7 +103,7 @@ impl TrainArgs {
         }
         let settings = settings.check()?;
         let device = self.common.device()?;
-        let fitted = fitted(&settings, is_given, folder, device)?;
+        let fitted = fitted(&settings, is_given, folder, (device, self.memory))?;
         // What follows from the memory that the device has free today is no property of the run.
         let mut lasting = fitted.clone().into_inner();
         lasting.rollout.cache = settings.rollout.cache;
@@ -111,20 +116,28 @@ impl TrainArgs {
     }
 }
 
-/// The settings with a cache that fits into what the device has free, and on a GPU, unless they
-/// are given, with moments that leave room for it.
+/// The settings with a cache that fits into the given memory of the device, or what it has free,
+/// and on a GPU, or where memory is given, with moments that leave room for it unless they are
+/// given.
 fn fitted(
     settings: &Checked<TrainSettings>,
     is_given: bool,
     folder: &Utf8Path,
-    device: Device,
+    (device, memory): (Device, Option<DeviceMemory>),
 ) -> Result<Checked<TrainSettings>> {
-    let Some(limit) = device::free_memory(device) else { return Ok(settings.clone()) };
+    let given = memory.map(|memory| memory.each.bytes());
+    let Some(limit) = given.or_else(|| device::free_memory(device)) else {
+        return Ok(settings.clone());
+    };
     let shape = Qwen3Config::open(&policy::base_of(folder)?)?;
-    let (fitted, _) = if is_given || device == Device::Cpu {
-        plan::filled(settings, &shape, device, limit)?
+    let fitted = if is_given || (device == Device::Cpu && given.is_none()) {
+        plan::filled(settings, &shape, device, limit)
     } else {
-        plan::choose(settings, &shape, device, limit, host_memory())?
+        plan::choose(settings, &shape, device, limit, host_memory())
+    };
+    let (fitted, _) = match memory.and_then(DeviceMemory::note) {
+        Some(note) => fitted.context(note)?,
+        None => fitted?,
     };
     let moments = toml::Value::try_from(fitted.adam.optim)?;
     let cache = fitted.rollout.cache.map_or_else(|| "as needed".to_owned(), |it| it.to_string());

@@ -14,8 +14,8 @@
 //! Where we depart from the paper's runs:
 //! 1. *Strictly on-policy.* One update per batch, and the old log-probabilities are those that
 //!    the sampler itself computed. So ρ is 1 up to rounding, the clip is idle, and there is no
-//!    separate pass for old log-probabilities. The maximal gap between sampler and trainer is
-//!    checked at the start and logged at every step.
+//!    separate pass for old log-probabilities. The gap between sampler and trainer is checked
+//!    at the start and logged at every step.
 //! 2. *Masked trajectories leave the group before the baseline* (an option), so that a slow
 //!    script does not move the others' advantages.
 //! 3. *An infrastructure error is no reward.* Such episodes are dropped before the baseline and
@@ -36,6 +36,7 @@ mod batch;
 mod curriculum;
 mod draw;
 mod error;
+mod gaps;
 mod items;
 mod mask;
 mod metrics;
@@ -60,14 +61,12 @@ use crate::train::batch::TrainSequence;
 use crate::train::harness::{Earlier, Harness};
 use crate::train::learner::{Learner, LearnerError, TrainingLoss, UpdateStats, WeightSet};
 use crate::train::native::NativeLearner;
-use crate::train::presets::Dtype;
 use agents::play::World;
 use agents::scaffold::react::MleWorld;
 use batch::{Batch, Scores};
 use camino::Utf8Path;
 use curriculum::GroupHistory;
 use draw::TaskSampler;
-use error::LOG_PROB_GAP;
 use items::{Items, operators};
 use jail::exec::SandboxOptions;
 use metrics::{EpisodeSummary, Gathered, Made, PhaseTimes, StepMetrics, TrainMetrics};
@@ -222,15 +221,17 @@ impl GrpoRun<'_> {
             let rate = settings.schedule().rate(step);
             let parts =
                 batch.parts(settings.mini_batches, settings.dynamic_sampling.max_rounds > 1);
-            let (mut stats, mut norms) = (UpdateStats::default(), Vec::new());
+            let (mut stats, mut norms, mut compared) = (UpdateStats::default(), Vec::new(), 0);
             for part in std::iter::repeat_n(&parts, settings.epochs).flatten() {
                 self.heartbeat.enter(Phase::ForwardBackward);
                 let counts = batch.counts(part);
                 let loss = TrainingLoss::Surrogate(batch.update(settings, &scores, &counts));
                 let mut found = self.learner.accumulate(&loss, &mut || self.heartbeat.beat())?;
                 // Sampler and trainer can be compared only before the first update of the batch.
-                if !norms.is_empty() {
-                    found.gap = 0.0;
+                if norms.is_empty() {
+                    compared += found.tokens;
+                } else {
+                    (found.gap, found.gaps) = (0.0, 0.0);
                 }
                 self.heartbeat.enter(Phase::Optimizer);
                 if found.tokens > 0 {
@@ -244,7 +245,8 @@ impl GrpoRun<'_> {
             // 4. The record, validation and checkpoint.
             self.heartbeat.enter(Phase::Other);
             batch.write(self.out, step + 1)?;
-            let made = Made { stats, norms: &norms, rate, seconds: began.elapsed().as_secs_f64() };
+            let seconds_of_update = began.elapsed().as_secs_f64();
+            let made = Made { stats, compared, norms: &norms, rate, seconds: seconds_of_update };
             let gathered = Gathered { summary, curriculum, draws, cache, seconds };
             let line = TrainMetrics::new(settings, &batch, gathered, &made, device);
             self.view.step(line.seen(step + 1));
@@ -304,18 +306,14 @@ impl GrpoRun<'_> {
 
     /// Recomputes every sampled token: sampler and trainer must agree.
     fn check_log_probs(&self, batch: &Batch) -> Result<(), TrainError> {
-        let gap = batch.largest_gap(&self.log_probs(WeightSet::Current, batch)?);
-        // Narrower types round more than the tolerance; there the gap is only reported, as where
-        // it is corrected for.
+        let gaps = batch.gaps(&self.log_probs(WeightSet::Current, batch)?);
         let settings = self.settings;
-        let must_agree = settings.dtype == Dtype::F32 && settings.tis_cap == 0.0;
-        if must_agree && gap > LOG_PROB_GAP {
-            return Err(TrainError::Gap { gap });
-        }
+        gaps.check(settings)?;
         tracing::info!(
             trajectories = batch.samples.len(),
             trained_tokens = batch.samples.iter().map(TrainSequence::trained_count).sum::<usize>(),
-            log_prob_gap = gap,
+            log_prob_gap = gaps.largest,
+            log_prob_gap_mean = gaps.mean,
             "self-checks passed: the trainer's tokens are the engine's, the mask covers what was sampled, \
              log-probabilities agree"
         );

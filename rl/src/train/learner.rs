@@ -47,6 +47,8 @@ pub struct UpdateStats {
     /// The largest difference between the sampler's log-probabilities and the current ones, in
     /// nats.
     pub gap: f64,
+    /// The same differences, summed.
+    pub gaps: f64,
     /// Number of tokens that were trained on.
     pub tokens: usize,
 }
@@ -59,6 +61,7 @@ impl UpdateStats {
         self.kl += other.kl;
         self.importance += other.importance;
         self.gap = self.gap.max(other.gap);
+        self.gaps += other.gaps;
         self.tokens += other.tokens;
     }
 }

@@ -108,9 +108,10 @@ impl Learner for NativeLearner<'_> {
     }
 }
 
-/// The largest difference between two lists of log-probabilities `[n]`.
-fn largest_gap(new: &Tensor, old: &Tensor) -> f64 {
-    (new.detach() - old).abs().max().double_value(&[])
+/// The largest difference between two lists of log-probabilities `[n]`, and the sum of all.
+fn gaps(new: &Tensor, old: &Tensor) -> (f64, f64) {
+    let gaps = (new.detach() - old).abs();
+    (gaps.max().double_value(&[]), gaps.sum(Kind::Double).double_value(&[]))
 }
 
 impl GrpoInputs<'_> {
@@ -149,12 +150,14 @@ impl GrpoInputs<'_> {
                 };
                 let loss = self.objective.loss(&tokens);
                 let value = |tensor: &Tensor| tensor.double_value(&[]);
+                let (gap, gaps) = gaps(new, &tokens.sampler);
                 stats.add(&UpdateStats {
                     loss: value(&loss.loss),
                     clipped: value(&loss.clipped),
                     kl: loss.kl.as_ref().map_or(0.0, value),
                     importance: loss.importance.as_ref().map_or(0.0, value),
-                    gap: largest_gap(new, &tokens.sampler),
+                    gap,
+                    gaps,
                     tokens: range.len(),
                 });
                 loss.loss

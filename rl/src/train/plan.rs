@@ -59,8 +59,8 @@ pub struct MemoryPlan {
 pub enum MemoryPlanError {
     /// It does not fit.
     #[error(
-        "this run needs {} of memory and the device has {}:\n{plan}\nlower `rollout.cache`, `rollout.max_model_len` or `memory.max_tokens_per_micro_batch`, set `adam.optim` to `adamw-8bit` or `adamw-offload`, or train adapters with `--set lora.rank=32`; `rl plan` looks for settings that fit",
-        gib(.plan.peak()), gib(*.limit)
+        "this run needs {} of memory and the device has {}:\n{plan}\n{}",
+        gib(.plan.peak()), gib(*.limit), plan.advice(*.limit)
     )]
     TooLarge {
         /// The plan of the run.
@@ -185,6 +185,23 @@ impl MemoryPlan {
         )]
         let bytes = bytes as u64;
         bytes
+    }
+
+    /// What to do if this does not fit into `limit` bytes.
+    fn advice(&self, limit: u64) -> &'static str {
+        let bytes = |name| self.items.iter().find(|item| item.name == name).map_or(0, |it| it.bytes);
+        let weights = ["weights", "weights in f32, for the optimizer", "gradients in f32"];
+        if weights.into_iter().map(bytes).sum::<u64>() > limit {
+            "weights, their f32 copies and gradients alone do not fit, so no setting of the whole \
+             model does. Train adapters instead, with `--set lora.rank=32`; or train it on several \
+             GPUs with an engine for that (verl, SkyRL, TRL), for which `sandbox serve` is the \
+             environment (docs/SANDBOX.md)"
+        } else {
+            "lower `rollout.cache`, `rollout.max_model_len` or \
+             `memory.max_tokens_per_micro_batch`, set `adam.optim` to `adamw-8bit` or \
+             `adamw-offload`, or train adapters with `--set lora.rank=32`; `rl plan` looks for \
+             settings that fit"
+        }
     }
 
     /// Refuses what does not fit.
@@ -495,9 +512,13 @@ mod tests {
     fn run_that_does_not_fit_is_refused_with_its_memory_plan() {
         let config = Published::named("qwen3-32b").unwrap().config();
         let error = choose(&large(), &config, H200, GPU, HOST).unwrap_err().to_string();
-        for word in ["141.00 GiB", "gradients in f32", "rl plan", "lora.rank"] {
+        for word in ["141.00 GiB", "gradients in f32", "lora.rank", "several GPUs", "SkyRL"] {
             assert!(error.contains(word), "{error}");
         }
+        // Whose weights fit, though the run does not.
+        let config = Published::named("qwen3-8b").unwrap().config();
+        let error = choose(&large(), &config, H200, 100 << 30, 0).unwrap_err().to_string();
+        assert!(error.contains("rl plan") && !error.contains("SkyRL"), "{error}");
     }
 
     #[test]

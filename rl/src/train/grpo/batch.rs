@@ -1,5 +1,6 @@
 //! The episodes of one step, with what the update needs to know about each.
 
+use super::gaps::LogProbGaps;
 use super::mask::EpisodeCounts;
 use super::metrics::EpisodeSummary;
 use super::{TrainError, TrainSettings};
@@ -191,11 +192,10 @@ impl Batch {
         }
     }
 
-    /// The largest difference between the sampler's log-probabilities and others of the same
-    /// tokens, in nats.
-    pub(super) fn largest_gap(&self, others: &[Vec<f32>]) -> f64 {
-        let pairs = self.log_probs.iter().flatten().zip(others.iter().flatten());
-        pairs.map(|(sampler, other)| f64::from((other - sampler).abs())).fold(0.0, f64::max)
+    /// How far the sampler's log-probabilities are from others of the same tokens.
+    pub(super) fn gaps(&self, others: &[Vec<f32>]) -> LogProbGaps {
+        let own = self.log_probs.iter().flatten().copied();
+        LogProbGaps::new(own.zip(others.iter().flatten().copied()))
     }
 
     /// Writes the trajectories to `episodes/`, to be read by people.
@@ -292,8 +292,8 @@ mod tests {
                 answered(0.2),
             ]
         };
-        let all = MaskRules { time_limit: true, length: true, turn_limit: true };
-        let none = MaskRules { time_limit: false, length: false, turn_limit: false };
+        let all = MaskRules { length: true, turn_limit: true, ..MaskRules::default() };
+        let none = MaskRules { time_limit: false, ..MaskRules::default() };
         for (mask, trained, masked) in
             [(all, 2, [2, 1, 1]), (none, 6, [0, 0, 0]), (MaskRules::default(), 4, [2, 0, 0])]
         {

@@ -1,5 +1,6 @@
 //! Errors that end a run of `rl train`.
 
+use super::gaps::{LOG_PROB_GAP, MEAN_GAP};
 use crate::checkpoint::CheckpointError;
 use crate::checkpoint::policy::PolicyError;
 use crate::generate::engine::EngineError;
@@ -11,9 +12,6 @@ use agents::search::samples::SearchReadError;
 use sandbox::env::SuiteError;
 use sandbox::reward::NoCeiling;
 use tasks::task::TaskId;
-
-/// How far sampler and trainer may differ on a log-probability, in f32.
-pub(super) const LOG_PROB_GAP: f64 = 1e-4;
 
 /// Errors that end a run of `rl train`.
 #[derive(Debug, thiserror::Error)]
@@ -115,6 +113,14 @@ pub enum TrainError {
         trained: usize,
         /// Log-probabilities that the sampler kept.
         sampled: usize,
+    },
+    /// Sampler and trainer disagree by more than rounding.
+    #[error(
+        "self-check failed: log-probabilities of sampler and trainer differ by {gap:.3} in the mean, more than {MEAN_GAP}; rounding does not explain that, so one of them has other weights, another temperature or another template"
+    )]
+    MeanGap {
+        /// The mean difference, in nats.
+        gap: f64,
     },
     /// Sampler and trainer disagree.
     #[error(

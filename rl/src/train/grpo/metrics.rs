@@ -127,7 +127,10 @@ pub(super) struct TrainMetrics {
     pub(super) tis_weight: Option<f64>,
     /// Mean of -log p over sampled tokens, an estimate of the entropy per token.
     pub(super) entropy: f64,
+    /// The largest difference between sampler and trainer, and the mean one, in nats.
     pub(super) log_prob_gap: f64,
+    #[serde(default)]
+    pub(super) log_prob_gap_mean: f64,
     pub(super) gradient_norm: f64,
     #[serde(alias = "rate")]
     pub(super) learning_rate: f64,
@@ -163,6 +166,8 @@ pub(super) struct Gathered {
 /// The updates of a step.
 pub(super) struct Made<'a> {
     pub(super) stats: UpdateStats,
+    /// Tokens on which sampler and trainer were compared.
+    pub(super) compared: usize,
     /// Gradient norms before clipping, one per update.
     pub(super) norms: &'a [f64],
     pub(super) rate: f64,
@@ -179,7 +184,7 @@ impl TrainMetrics {
         device: Device,
     ) -> Self {
         let Gathered { summary, curriculum, draws, cache, seconds } = gathered;
-        let Made { stats, norms, rate, .. } = *made;
+        let Made { stats, compared, norms, rate, .. } = *made;
         let (updates, tokens) = (norms.len(), stats.tokens.max(1) as f64);
         let per_update = 1.0 / updates.max(1) as f64;
         let (groups, mixed) = batch.groups();
@@ -196,6 +201,7 @@ impl TrainMetrics {
             tis_weight: (settings.tis_cap > 0.0).then(|| stats.importance / tokens),
             entropy: batch.entropy(),
             log_prob_gap: stats.gap,
+            log_prob_gap_mean: stats.gaps / compared.max(1) as f64,
             // A sum of nothing is -0.
             gradient_norm: norms.iter().fold(0.0, |sum, norm| sum + norm) * per_update,
             learning_rate: rate,

@@ -40,7 +40,7 @@ use serde::{Deserialize, Serialize};
 /// | `mini_batches` | 1 | 1 | parts of a step's groups, each with an update of its own |
 /// | `epochs` | 1 | 1 | passes over a step's groups |
 /// | `kl.beta` | 0 | 0 | weight of the KL penalty against the reference model; 0 for none |
-/// | `tis_cap` | 0 | 0 | cap of truncated importance sampling; 0 for no correction |
+/// | `tis_cap` | 0 | 2 | cap of truncated importance sampling; 0 for no correction |
 /// | `watchdog_seconds` | 300 | 300 | seconds without progress until a warning; 0 for none |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -173,11 +173,14 @@ impl TrainSettings {
             aggregation: Aggregation::SeqMeanTokenMean,
             clip: Clip::default(),
             kl: Kl::default(),
-            tis_cap: 0.0,
+            // In f32 sampler and trainer agree to 1e-4; in bf16 they round differently.
+            tis_cap: if tiny { 0.0 } else { 2.0 },
             mask: MaskRules::default(),
             advantage: Normalisation::default(),
             adam: AdamConfig {
-                weight_decay: 0.0,
+                // For large policies verl's constants, which the paper's release keeps.
+                beta2: if tiny { 0.95 } else { 0.999 },
+                weight_decay: if tiny { 0.0 } else { 0.01 },
                 // Usual norms of a tiny policy are near 0.1; larger ones come from rare tokens.
                 max_grad_norm: if tiny { 0.1 } else { 1.0 },
                 ..AdamConfig::default()
@@ -288,6 +291,13 @@ impl Validate for TrainSettings {
             &cap,
             "0 for no correction, or at least 1: equal probabilities have the weight 1",
         )?;
+        let share = self.mask.time_limit_share;
+        require(
+            (0.0..1.0).contains(&share),
+            "mask.time_limit_share",
+            &share,
+            "at least 0 and below 1: the share of tool calls of which more must hit the time limit",
+        )?;
         let sampling = &self.rollout.sampling;
         require(
             !sampling.is_greedy(),
@@ -332,10 +342,11 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_recipe_is_the_large_default_but_for_feedback_and_context() {
+    fn the_papers_recipe_is_the_large_default_but_for_feedback_context_and_timeouts() {
         let mut expected = TrainSettings::defaults(Scale::Large);
         expected.rules.episode.feedback = Feedback::Full;
         expected.rollout.max_model_len = 40_960;
+        expected.mask.time_limit_share = 0.2;
         let found = resolved("sandmle", Scale::Large);
         assert_eq!(found, expected);
         found.verify().unwrap();
