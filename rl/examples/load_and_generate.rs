@@ -15,7 +15,7 @@ use rl::generate::{Capacity, ConversationId, Generator as _, NativeGenerator};
 use rl::model::{Qwen3, Qwen3Config, save_folder};
 use rl::run::watchdog::Heartbeat;
 use rl::text::template::ChatTemplate;
-use rl::text::tokenizer::Tokenizer;
+use rl::text::tokenizer::{Pieces, Tokenizer};
 use std::error::Error;
 use tasks::stream::Stream;
 use tch::{Device, Kind};
@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Random weights in the shape of the tiny policy, with a vocabulary of their own.
 fn tiny_checkpoint(folder: &Utf8Path) -> Result<Utf8PathBuf, Box<dyn Error>> {
     let texts = vec!["system user assistant tool\nSolve the task. Predict the rent.\n".to_owned()];
-    let tokenizer = Tokenizer::train(&texts, 300)?;
+    let tokenizer = Tokenizer::train(&texts, 300, Pieces::Lines)?;
     let vocab_size = i64::try_from(tokenizer.vocab_size())?;
     let config = Qwen3Config::tiny(vocab_size, 1, 2);
     let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(0));

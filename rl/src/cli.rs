@@ -104,7 +104,8 @@ struct RunFlags {
     #[arg(long, value_name = "FOLDER")]
     out: Utf8PathBuf,
     /// A recipe (`sandmle`: the paper's training, and what `rl train` does with large policies
-    /// by default; `sparse`: its ablation of the reward; `curriculum`: draws of tasks that still have
+    /// by default; `sparse`: its ablation of the reward; `format`: a control, with a reward for well-formed turns
+    /// alone; `curriculum`: draws of tasks that still have
     /// a gradient, and rewards above gold) or a TOML file with settings; flags win over it. Every run writes its own as `settings.toml`.
     #[arg(long, value_name = "NAME|FILE")]
     config: Option<String>,
@@ -190,7 +191,7 @@ impl RlCli {
 
 fn scale_of(source: &PolicySource) -> Result<Scale> {
     match source {
-        PolicySource::Tiny => Ok(Scale::Tiny),
+        PolicySource::BuiltIn(shape) => Ok(shape.scale()),
         PolicySource::Folder(folder) => {
             let config = Qwen3Config::open(&policy::base_of(folder)?)
                 .with_context(|| format!("`{folder}` is not a model's folder; give a run of `rl sft` or `rl train`, one of its checkpoints, or a model in Hugging Face's format"))?;
@@ -211,7 +212,7 @@ fn folder_of(ended: RunEnd) -> Result<String> {
 /// The recipe for policies of this scale, where none is named.
 fn recipe_of(scale: Scale) -> Option<&'static str> {
     match scale {
-        Scale::Tiny => None,
+        Scale::Tiny | Scale::Small => None,
         Scale::Large => Some("sandmle"),
     }
 }

@@ -8,14 +8,14 @@ use crate::model::Qwen3;
 use crate::rollout::{
     ContextOverflow, EpisodeRequest, Policy, RolloutContext, RolloutSettings, rollout,
 };
-use crate::run::settings::{Checked, SettingsError, Validate, require};
+use crate::run::settings::{Checked, SettingsError, Validate, is_off, require};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::run::watchdog::Heartbeat;
 use crate::text::tokenizer::Tokenizer;
 use crate::train::presets::{Dtype, Scale};
 use agents::scaffold::react::{EpisodeRules, MleWorld};
-use agents::scaffold::scripted::ScriptedLevel;
+use agents::scaffold::scripted::{Approach, ScriptedLevel};
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::evaluation::Evaluation;
 use evals::runner::{
@@ -38,6 +38,7 @@ use tasks::task::{Opening, Split};
 /// | `split` | `val` | which tasks |
 /// | `attempts` | 4 | episodes per agent and task |
 /// | `scripted` | no | whether the scripted ladder takes part |
+/// | `composed` | no | whether the scripted agent that puts scripts together from parts takes part |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvalSettings {
@@ -47,6 +48,10 @@ pub struct EvalSettings {
     pub policies: Vec<(String, String)>,
     /// Whether the scripted ladder takes part.
     pub scripted: bool,
+    /// Whether the scripted agent that puts scripts together from parts takes part: the one that a
+    /// small policy imitates.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub composed: bool,
     /// Which tasks.
     pub split: Split,
     /// Episodes per agent and task.
@@ -68,6 +73,7 @@ impl EvalSettings {
             tasks: Utf8PathBuf::new(),
             policies: Vec::new(),
             scripted: false,
+            composed: false,
             split: Split::Val,
             attempts: 4,
             seed: 0,
@@ -133,13 +139,16 @@ pub fn run(
     let root = Stream::root(settings.seed).child("eval");
     let workers = settings.rollout.workers;
     let stream = root.child("scripted");
-    let scripted = ScriptedLevel::ALL.map(|level| Scripted { level, world, workers, stream });
+    let ladder = ScriptedLevel::ALL.map(Approach::Level).into_iter().filter(|_| settings.scripted);
+    let composed = settings.composed.then_some(Approach::Composed);
+    let scripted: Vec<Scripted<'_>> = ladder
+        .chain(composed)
+        .map(|approach| Scripted { approach, world, workers, stream })
+        .collect();
     let rollouts: Vec<Rollouts<'_>> =
         policies.iter().map(|policy| Rollouts { policy, settings, world, root }).collect();
     let mut contestants: Vec<&dyn Contestant> = Vec::new();
-    if settings.scripted {
-        contestants.extend(scripted.iter().map(|agent| agent as &dyn Contestant));
-    }
+    contestants.extend(scripted.iter().map(|agent| agent as &dyn Contestant));
     contestants.extend(rollouts.iter().map(|agent| agent as &dyn Contestant));
     let (split, attempts, seed) = (settings.split, settings.attempts, settings.seed);
     let protocol = Protocol { world, split, attempts, seed, out };

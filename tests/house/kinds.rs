@@ -32,11 +32,10 @@ fn scripted_agents_on_a_competition_and_a_bundle_submit_and_are_graded() {
 
     let (style, stream) = (ScriptStyle::Evaluation, Stream::root(1));
     let stage = RunnerContext { world, style, workers: 2, stream };
-    let approaches = [ScriptedLevel::Constant, ScriptedLevel::Linear, ScriptedLevel::Forest];
-    let jobs = suite
-        .tasks()
-        .iter()
-        .flat_map(|task| approaches.map(|approach| ScriptedJob { task, approach, attempt: 0 }));
+    let levels = [ScriptedLevel::Constant, ScriptedLevel::Linear, ScriptedLevel::Forest];
+    let jobs = suite.tasks().iter().flat_map(|task| {
+        levels.map(|level| ScriptedJob { task, approach: level.into(), attempt: 0 })
+    });
     let jobs: Vec<ScriptedJob<'_>> = jobs.collect();
     let mut grades = BTreeMap::new();
     run_episodes(&stage, &jobs, &mut |played| {

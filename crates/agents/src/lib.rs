@@ -2,6 +2,7 @@
 //!
 //! `episode -> trajectory -> reward`
 
+mod card;
 pub mod grammar;
 pub mod linear;
 pub mod overflow;

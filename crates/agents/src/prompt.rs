@@ -1,5 +1,6 @@
 //! The two messages that an agent reads before its first turn.
 
+use crate::scaffold::Facts;
 use jail::exec::Mode;
 use serde::{Deserialize, Serialize};
 use tasks::description::{glance, without_glance};
@@ -17,6 +18,10 @@ pub enum PromptStyle {
     /// parameters, whose scripts read column names from the files. Of a description without that
     /// list, as those of competitions, the title.
     Brief,
+    /// The same with a data card: rows, kinds of columns, gaps, and how the target goes with
+    /// columns and their products. For policies of a few million parameters that are to choose by
+    /// the data.
+    Card,
 }
 
 /// The two messages that open a conversation.
@@ -59,7 +64,14 @@ impl Prompt {
     /// [`PromptError`] if its page is missing, or empty where a brief prompt is asked for.
     pub fn new(task: &Task, style: PromptStyle, mode: Mode) -> Result<Self, PromptError> {
         let page = task.description().map_err(PromptError::Description)?;
-        Self::from_page(&page, style, mode, PACKAGES)
+        let mut prompt = Self::from_page(&page, style, mode, PACKAGES)?;
+        if style == PromptStyle::Card
+            && let Some(card) = Facts::from_task(task).card(task)
+        {
+            prompt.user.push('\n');
+            prompt.user.push_str(&card);
+        }
+        Ok(prompt)
     }
 
     /// The prompt for the task that `description` describes, where scripts run in `mode` and
@@ -88,7 +100,7 @@ impl Prompt {
                     without_glance(description).trim_end()
                 ),
             }),
-            PromptStyle::Brief => {
+            PromptStyle::Brief | PromptStyle::Card => {
                 let user =
                     brief(description).or_else(|| title(description)).ok_or(PromptError::Empty)?;
                 Ok(Self { system: BRIEF_SYSTEM.to_owned(), user, data })
@@ -154,6 +166,14 @@ mod tests {
         assert!(
             kept(Mode::Script).contains("only files") && kept(Mode::Session).contains("Variables")
         );
+    }
+
+    #[test]
+    fn a_page_alone_has_no_card() {
+        let description =
+            "## At a glance\n- Task: a\n- Target: `y` (number)\n- Metric: m\n\n## Data\n";
+        let of = |style| Prompt::from_page(description, style, Mode::Script, PACKAGES).unwrap();
+        assert_eq!(of(PromptStyle::Card), of(PromptStyle::Brief));
     }
 
     #[test]

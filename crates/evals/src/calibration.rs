@@ -118,7 +118,7 @@ pub fn calibrate(
         stream: root.child("scripts"),
     };
     let jobs = tasks.iter().flat_map(|&task| {
-        ScriptedLevel::ALL.map(|approach| ScriptedJob { task, approach, attempt: 0 })
+        ScriptedLevel::ALL.map(|level| ScriptedJob { task, approach: level.into(), attempt: 0 })
     });
     let jobs: Vec<ScriptedJob<'_>> = jobs.collect();
     begin(jobs.len());

@@ -8,7 +8,7 @@
 use crate::evaluation::{EVALUATION_VERSION, Evaluation, EvaluationRow};
 use agents::scaffold::react::MleWorld;
 use agents::scaffold::runner::{RunnerContext, ScriptedError, ScriptedJob, run_episodes};
-use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
+use agents::scaffold::scripted::{Approach, ScriptStyle};
 use agents::trajectory::{self, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -191,8 +191,8 @@ fn row(
 /// A scripted agent as a contestant.
 #[derive(Debug, Clone, Copy)]
 pub struct Scripted<'a> {
-    /// How strong the scripted agent is.
-    pub level: ScriptedLevel,
+    /// Whose scripts it has.
+    pub approach: Approach,
     /// The tasks and the rules of their episodes.
     pub world: MleWorld<'a>,
     /// Number of threads that play episodes.
@@ -203,7 +203,7 @@ pub struct Scripted<'a> {
 
 impl Contestant for Scripted<'_> {
     fn name(&self) -> String {
-        format!("scripted/{}", self.level.name())
+        format!("scripted/{}", self.approach.name())
     }
 
     fn run(&self, slots: &[EpisodeSlot<'_>], take: &mut Take<'_>) -> Result<(), AgentError> {
@@ -213,7 +213,7 @@ impl Contestant for Scripted<'_> {
             workers: self.workers,
             stream: self.stream,
         };
-        let approach = self.level;
+        let approach = self.approach;
         let jobs = slots.iter().map(|&EpisodeSlot { task, attempt }| ScriptedJob {
             task,
             approach,

@@ -69,7 +69,7 @@ impl BenchSizes {
     /// Defaults for a shape of this scale, and its contexts, of which each is a case.
     pub fn defaults(scale: Scale) -> (Self, [usize; 2]) {
         match scale {
-            Scale::Tiny => {
+            Scale::Tiny | Scale::Small => {
                 let sizes = Self {
                     rows: 8,
                     context: 128,

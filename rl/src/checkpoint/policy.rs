@@ -157,10 +157,12 @@ pub fn open_to_train(
 pub(crate) mod tests {
     use super::*;
     use crate::model::save_folder;
+    use crate::text::tokenizer::Pieces;
 
     /// One layer, 16 wide.
     pub(crate) fn small() -> (Qwen3, Tokenizer) {
-        let tokenizer = Tokenizer::train(&vec!["print(1)\n".to_owned(); 3], 300).unwrap();
+        let tokenizer =
+            Tokenizer::train(&vec!["print(1)\n".to_owned(); 3], 300, Pieces::Lines).unwrap();
         let control = tokenizer.control();
         let config = Qwen3Config {
             hidden_size: 16,
@@ -182,7 +184,8 @@ pub(crate) mod tests {
         save_folder(&model, dir).unwrap();
         tokenizer.save(dir).unwrap();
         assert!(open(dir, Kind::Float, Device::Cpu).is_ok());
-        let other = Tokenizer::train(&vec!["print(12)\n".to_owned(); 3], 310).unwrap();
+        let other =
+            Tokenizer::train(&vec!["print(12)\n".to_owned(); 3], 310, Pieces::Lines).unwrap();
         assert!(other.vocab_size() > tokenizer.vocab_size());
         other.save(dir).unwrap();
         let error = open(dir, Kind::Float, Device::Cpu).unwrap_err().to_string();

@@ -2,16 +2,46 @@
 
 use crate::checkpoint::{CheckpointError, Checkpoints};
 use crate::model::Published;
+use crate::train::presets::Scale;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 
 /// A policy that can be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicySource {
-    /// The built-in shape with fresh weights.
-    Tiny,
+    /// A built-in shape with fresh weights.
+    BuiltIn(BuiltIn),
     /// A folder in Hugging Face's format.
     Folder(Utf8PathBuf),
+}
+
+/// The built-in shapes, by their names as `--model`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BuiltIn {
+    /// `tiny`: a million parameters, whose tokens are lines. It chooses among scripts that it was
+    /// shown.
+    Tiny,
+    /// `small`: two million parameters, whose tokens are words. It is shown parts of scripts, and
+    /// puts them together.
+    Small,
+}
+
+impl BuiltIn {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "tiny" => Some(Self::Tiny),
+            "small" => Some(Self::Small),
+            _ => None,
+        }
+    }
+
+    /// The scale, which decides its defaults.
+    pub fn scale(self) -> Scale {
+        match self {
+            Self::Tiny => Scale::Tiny,
+            Self::Small => Scale::Small,
+        }
+    }
 }
 
 /// Why a policy could not be found.
@@ -19,7 +49,7 @@ pub enum PolicySource {
 pub enum SourceError {
     /// Neither a folder nor a name.
     #[error(
-        "`{0}` is neither a folder nor a model's name; use `tiny`, `qwen3-0.6b` to `qwen3-32b`, `qwen3-30b-a3b`, the folder of a run, or that of a model"
+        "`{0}` is neither a folder nor a model's name; use `tiny`, `small`, `qwen3-0.6b` to `qwen3-32b`, `qwen3-30b-a3b`, the folder of a run, or that of a model"
     )]
     Unknown(String),
     /// A published model that is not on this machine.
@@ -46,15 +76,15 @@ pub enum SourceError {
     Checkpoint(#[from] CheckpointError),
 }
 
-/// Finds what `name` means: `tiny`, a published model's name, a run's folder (its newest
+/// Finds what `name` means: `tiny` or `small`, a published model's name, a run's folder (its newest
 /// checkpoint), or a model's folder. Of a link, as the one to a run's best checkpoint, it finds what
 /// the link points to now.
 ///
 /// # Errors
 /// [`SourceError`], which says what to do.
 pub fn locate(name: &str) -> Result<PolicySource, SourceError> {
-    if name == "tiny" {
-        return Ok(PolicySource::Tiny);
+    if let Some(shape) = BuiltIn::named(name) {
+        return Ok(PolicySource::BuiltIn(shape));
     }
     if let Some(published) = Published::named(name) {
         return cached(name, published.repository, &cache_folder());
@@ -120,7 +150,8 @@ mod tests {
 
     #[test]
     fn unknown_name_gives_an_error_that_lists_published_models() {
-        assert_eq!(locate("tiny").unwrap(), PolicySource::Tiny);
+        assert_eq!(locate("tiny").unwrap(), PolicySource::BuiltIn(BuiltIn::Tiny));
+        assert_eq!(locate("small").unwrap(), PolicySource::BuiltIn(BuiltIn::Small));
         let error = locate("no/such/folder").unwrap_err().to_string();
         assert!(error.contains("no/such/folder") && error.contains("qwen3-0.6b"), "{error}");
     }

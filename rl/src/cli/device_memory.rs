@@ -1,7 +1,7 @@
 //! The memory of devices as a flag has it.
 
 use std::str::FromStr;
-use tasks::units::{UnitError, ByteSize};
+use tasks::units::{ByteSize, UnitError};
 
 /// The memory of one device, or of several alike: `80GiB`, `8x80GiB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -40,6 +40,10 @@ struct EvalFlags {
     /// Also play the scripted agents, from the constant to the oracle.
     #[arg(long, conflicts_with = "bench")]
     scripted: bool,
+    /// Also play the scripted agent that puts scripts together from parts, which a `small` policy
+    /// imitates.
+    #[arg(long, conflicts_with = "bench")]
+    composed: bool,
     /// `val` (held out) or `train` [default: val].
     #[arg(long, conflicts_with = "bench")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +69,7 @@ impl EvalArgs {
         if let Some(bench) = self.bench.bench() {
             return self.bench.run(bench, policies, &self.common, bars);
         }
-        if policies.is_empty() && !self.settings.scripted {
+        if policies.is_empty() && !self.settings.scripted && !self.settings.composed {
             bail!("nothing to compare; give `--policy NAME=FOLDER`, or `--scripted`, or both");
         }
         let scale = policies.scale()?;

@@ -45,8 +45,8 @@ impl PlanArgs {
             Some(published) => published.config(),
             None => match locate(&self.model)? {
                 PolicySource::Folder(folder) => Qwen3Config::open(&policy::base_of(&folder)?)?,
-                PolicySource::Tiny => {
-                    bail!("the tiny policy fits anywhere; give a model's name or folder")
+                PolicySource::BuiltIn(_) => {
+                    bail!("a built-in policy fits anywhere; give a model's name or folder")
                 }
             },
         };

@@ -30,7 +30,7 @@ impl NamedPolicies {
         for flag in flags {
             match flag.split_once('=') {
                 Some((name, source)) if !name.is_empty() => match locate(source)? {
-                    PolicySource::Tiny => random = true,
+                    PolicySource::BuiltIn(_) => random = true,
                     PolicySource::Folder(folder) => named.push((name.to_owned(), folder)),
                 },
                 _ if flag == "random" => random = true,

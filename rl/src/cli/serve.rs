@@ -74,7 +74,9 @@ impl PolicyServeArgs {
     pub(super) fn run(self) -> Result<String> {
         let source = locate(&self.model)?;
         let PolicySource::Folder(folder) = &source else {
-            bail!("`tiny` has no trained weights; give the folder of a run or of a model");
+            bail!(
+                "a built-in policy has no trained weights; give the folder of a run or of a model"
+            );
         };
         let scale = scale_of(&source)?;
         let threads = self.threads.or_else(|| i32::try_from(scale.rollout().threads).ok());
@@ -82,7 +84,7 @@ impl PolicyServeArgs {
         let usual = if device == Device::Cpu { Dtype::F32 } else { Dtype::Bf16 };
         let dtype = self.dtype.unwrap_or(usual);
         let (rows, context) = match (scale, device) {
-            (Scale::Tiny, _) => (16, 4096),
+            (Scale::Tiny | Scale::Small, _) => (16, 4096),
             (Scale::Large, Device::Cpu) => (4, 4096),
             (Scale::Large, _) => (16, 8192),
         };

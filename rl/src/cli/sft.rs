@@ -23,7 +23,7 @@ pub(super) struct SftArgs {
 
 #[derive(Debug, Args, Serialize)]
 struct SftFlags {
-    /// `tiny` (built in, needs nothing), `qwen3-0.6b` to `qwen3-32b`, or a folder.
+    /// `tiny` and `small` (built in, need nothing), `qwen3-0.6b` to `qwen3-32b`, or a folder.
     #[arg(long, default_value = "tiny")]
     model: String,
     /// The corpus made by `factory generate`.
@@ -35,6 +35,11 @@ struct SftFlags {
     #[arg(long, value_name = "FOLDER")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     searches: Vec<Utf8PathBuf>,
+    /// Runs of `rl eval` (with `--split train`) or `rl train`: imitate the best of every four
+    /// episodes on a task (`--set best_of=4`), and no scripted agents; may be repeated.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "searches")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    episodes: Vec<Utf8PathBuf>,
     /// The seed of everything [default: 0].
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,9 +74,9 @@ impl SftArgs {
         let settings: SftSettings =
             resolve(&defaults, config.as_deref(), Table::try_from(&self.settings)?, set)?;
         let settings = settings.check()?;
-        if source == PolicySource::Tiny && settings.lora.is_some() {
+        if matches!(source, PolicySource::BuiltIn(_)) && settings.lora.is_some() {
             bail!(
-                "`lora` trains adapters beside finished weights, and `tiny` has none; leave it out, or give the folder of a model"
+                "`lora` trains adapters beside finished weights, and `tiny` and `small` have none; leave it out, or give the folder of a model"
             );
         }
         claim(out, &*settings, &["workers"])?;

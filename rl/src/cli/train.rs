@@ -85,7 +85,8 @@ impl TrainArgs {
         let source = locate(&self.settings.model)?;
         let PolicySource::Folder(folder) = &source else {
             bail!(
-                "`tiny` has no trained weights, which GRPO needs: random ones never earn a reward; run `rl sft --model tiny` first and give its folder"
+                "`{0}` has no trained weights, which GRPO needs: random ones never earn a reward; run `rl sft --model {0}` first and give its folder",
+                self.settings.model
             );
         };
         let scale = scale_of(&source)?;

@@ -169,6 +169,17 @@ impl Qwen3Config {
         }
     }
 
+    /// Two million parameters at a vocabulary of 1,500, for policies that put scripts together from
+    /// words on a laptop.
+    pub fn small(vocab_size: i64, end_of_turn: i64, end_of_text: i64) -> Self {
+        Self {
+            hidden_size: 192,
+            intermediate_size: 512,
+            num_attention_heads: 6,
+            ..Self::tiny(vocab_size, end_of_turn, end_of_text)
+        }
+    }
+
     /// How many query heads share one key head, H / K.
     pub fn group_size(&self) -> i64 {
         self.num_attention_heads / self.num_key_value_heads

@@ -7,8 +7,9 @@ use fs_err as fs;
 use toml::Table;
 
 /// The name and the TOML text of each recipe.
-const RECIPES: [(&str, &str); 3] = [
+const RECIPES: [(&str, &str); 4] = [
     ("curriculum", include_str!("../../../configs/curriculum.toml")),
+    ("format", include_str!("../../../configs/format.toml")),
     ("sandmle", include_str!("../../../configs/sandmle.toml")),
     ("sparse", include_str!("../../../configs/sparse.toml")),
 ];

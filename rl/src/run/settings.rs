@@ -367,6 +367,12 @@ fn differ(prefix: &str, before: &Table, now: &Table, free: &[&str], found: &mut 
     }
 }
 
+/// For settings that are left out of files while they are off.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(crate) fn is_off(flag: &bool) -> bool {
+    !*flag
+}
+
 /// Returns an error unless a value is in its range.
 ///
 /// # Errors

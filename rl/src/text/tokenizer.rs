@@ -49,6 +49,28 @@ const TAGS: [&str; 10] = [
 /// million parameters needs. Rare text falls back to short tokens as in any BPE.
 const LINES: &str = r"[^\r\n]+\n?|[\r\n]+";
 
+/// Merges stay within a word with the space before it, a number, or a run of signs. A script is
+/// then put together from words, and any two of them can meet.
+const WORDS: &str = r" ?[A-Za-z_]+| ?[0-9]+(?:\.[0-9]+)?| ?[^\sA-Za-z0-9_]+|\s+";
+
+/// What the tokens of a vocabulary are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pieces {
+    /// Up to whole lines.
+    Lines,
+    /// Words, numbers and signs.
+    Words,
+}
+
+impl Pieces {
+    fn pattern(self) -> &'static str {
+        match self {
+            Self::Lines => LINES,
+            Self::Words => WORDS,
+        }
+    }
+}
+
 /// The files of a tokenizer that transformers looks for. Only the first is read here, and by
 /// [`ChatTemplate`](crate::text::template::ChatTemplate) the next two; all are copied with the
 /// vocabulary.
@@ -148,15 +170,20 @@ impl Tokenizer {
         Self::new(files, &path)
     }
 
-    /// Learns a byte-level BPE vocabulary of at most `vocab_size` tokens from `texts`. The same
+    /// Learns a byte-level BPE vocabulary of at most `vocab_size` tokens, within `pieces`, from
+    /// `texts`. The same
     /// texts in the same order give the same file.
     ///
     /// # Errors
     /// [`TokenizerError::Train`].
-    pub fn train(texts: &[String], vocab_size: usize) -> Result<Self, TokenizerError> {
-        let split =
-            Split::new(SplitPattern::Regex(LINES.into()), SplitDelimiterBehavior::Isolated, false)
-                .map_err(TokenizerError::Train)?;
+    pub fn train(
+        texts: &[String],
+        vocab_size: usize,
+        pieces: Pieces,
+    ) -> Result<Self, TokenizerError> {
+        let pattern = SplitPattern::Regex(pieces.pattern().into());
+        let split = Split::new(pattern, SplitDelimiterBehavior::Isolated, false)
+            .map_err(TokenizerError::Train)?;
         let bytes = ByteLevel::new(false, false, false);
         let mut learner: TokenizerImpl<
             BPE,
@@ -178,7 +205,7 @@ impl Tokenizer {
             .initial_alphabet(ByteLevel::alphabet().into_iter().collect())
             .build();
         // The library feeds whole sequences to its trainer, tags included, so we part them first.
-        let pieces = texts.iter().flat_map(|text| pieces(text));
+        let pieces = texts.iter().flat_map(|text| self::pieces(text));
         learner.train(&mut trainer, pieces).map_err(TokenizerError::Train)?;
         let control = CONTROL.map(|token| AddedToken::from(token, true));
         let tags = TAGS.map(|token| AddedToken::from(token, false).normalized(false));
@@ -384,13 +411,15 @@ mod tests {
     }
 
     static TOKENIZER: LazyLock<Tokenizer> =
-        LazyLock::new(|| Tokenizer::train(&corpus(), 400).unwrap());
+        LazyLock::new(|| Tokenizer::train(&corpus(), 400, Pieces::Lines).unwrap());
 
     #[test]
     fn training_twice_gives_the_same_file() {
         let text = |tokenizer: &Tokenizer| tokenizer.inner.to_string(false).unwrap();
         for _ in 0..3 {
-            assert!(text(&TOKENIZER) == text(&Tokenizer::train(&corpus(), 400).unwrap()));
+            assert!(
+                text(&TOKENIZER) == text(&Tokenizer::train(&corpus(), 400, Pieces::Lines).unwrap())
+            );
         }
     }
 
@@ -401,6 +430,25 @@ mod tests {
         }
         assert_eq!(TOKENIZER.encode("import pandas as pd\n").unwrap().len(), 1);
         assert!(TOKENIZER.vocab_size() <= 400);
+    }
+
+    #[test]
+    fn words_numbers_and_signs_are_tokens_of_their_own() {
+        let words = Tokenizer::train(&corpus(), 700, Pieces::Words).unwrap();
+        let parts = |text: &str| -> Vec<String> {
+            let ids = words.encode(text).unwrap();
+            ids.iter().map(|id| words.decode(&[*id]).unwrap()).collect()
+        };
+        assert_eq!(
+            parts("import pandas as pd\ntrain = pd.read_csv('train.csv')\n"),
+            [
+                "import", " pandas", " as", " pd", "\n", "train", " =", " pd", ".", "read_csv",
+                "('", "train", ".", "csv", "')", "\n"
+            ]
+        );
+        assert_eq!(parts("<code>\nprint"), ["<code>", "\n", "print"]);
+        // What was never seen is spelt out, and comes back.
+        assert_eq!(parts("Ridge(0.25)").concat(), "Ridge(0.25)");
     }
 
     #[test]

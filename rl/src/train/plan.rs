@@ -189,7 +189,8 @@ impl MemoryPlan {
 
     /// What to do if this does not fit into `limit` bytes.
     fn advice(&self, limit: u64) -> &'static str {
-        let bytes = |name| self.items.iter().find(|item| item.name == name).map_or(0, |it| it.bytes);
+        let bytes =
+            |name| self.items.iter().find(|item| item.name == name).map_or(0, |it| it.bytes);
         let weights = ["weights", "weights in f32, for the optimizer", "gradients in f32"];
         if weights.into_iter().map(bytes).sum::<u64>() > limit {
             "weights, their f32 copies and gradients alone do not fit, so no setting of the whole \
@@ -484,7 +485,7 @@ mod tests {
         assert_eq!(fits(&full, &plan), (MomentStore::EightBit, 14, 59));
         let adapters = TrainSettings { lora: Some(LoraSettings::default()), ..large() };
         let (adapters, plan) = choose(&adapters, &config, H200, GPU, HOST).unwrap();
-        assert_eq!(fits(&adapters, &plan), (MomentStore::Full, 24, 64));
+        assert_eq!(fits(&adapters, &plan), (MomentStore::Full, 21, 64));
     }
 
     #[test]
@@ -577,7 +578,9 @@ mod tests {
             let plan = MemoryPlan::new(&settings, &config, H200);
             assert_eq!(bytes(&plan, "weights with adapters merged in"), copied);
             settings.rollout.merge_adapters = Some(false);
-            assert!(MemoryPlan::new(&settings, &config, H200).peak() < plan.peak());
+            let rollout = |plan: &MemoryPlan| plan.sum(MemoryPhase::Rollout);
+            let beside = MemoryPlan::new(&settings, &config, H200);
+            assert_eq!(rollout(&beside) + copied, rollout(&plan));
             settings.rollout.merge_adapters = None;
         }
     }

@@ -1,4 +1,4 @@
-//! Defaults for policies of two sizes.
+//! Defaults for policies of three sizes.
 //!
 //! The paper's values suit billions of parameters, not a million: a tiny policy needs a larger
 //! learning rate, a shorter prompt and shorter observations.
@@ -18,6 +18,8 @@ use tasks::units::{ByteSize, Span};
 use tch::Kind;
 
 /// Policies below this many parameters get the defaults of the tiny one.
+const TINY: i64 = 1_500_000;
+/// Policies below this many parameters get the defaults of the small one.
 const SMALL: i64 = 100_000_000;
 
 /// The type of weights and activations. The optimizer keeps weights in f32 whatever this is.
@@ -44,8 +46,10 @@ impl Dtype {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// A few million parameters, on a laptop.
+    /// A million parameters, on a laptop: whole lines of scripts are its tokens.
     Tiny,
+    /// A few million parameters, on a laptop: words are its tokens, and it reads data cards.
+    Small,
     /// 100 million parameters or more.
     Large,
 }
@@ -53,7 +57,16 @@ pub enum Scale {
 impl Scale {
     /// The scale of a policy with this many parameters.
     pub fn from_parameters(parameters: i64) -> Self {
-        if parameters < SMALL { Self::Tiny } else { Self::Large }
+        match parameters {
+            ..TINY => Self::Tiny,
+            TINY..SMALL => Self::Small,
+            _ => Self::Large,
+        }
+    }
+
+    /// Whether it is none of those that learn everything from demonstrations.
+    pub fn is_large(self) -> bool {
+        self == Self::Large
     }
 
     /// The rules of episodes.
@@ -61,8 +74,8 @@ impl Scale {
         let keep = |head, tail| Keep { head: ByteSize::new(head), tail: ByteSize::new(tail) };
         match self {
             Self::Large => EpisodeRules::default(),
-            Self::Tiny => EpisodeRules {
-                prompt: PromptStyle::Brief,
+            Self::Tiny | Self::Small => EpisodeRules {
+                prompt: if self == Self::Tiny { PromptStyle::Brief } else { PromptStyle::Card },
                 episode: EpisodeConfig {
                     budget: Budget { turns: 5, wall_seconds: 120 },
                     feedback: Feedback::Tier,
@@ -83,7 +96,7 @@ impl Scale {
     /// The type of weights and activations.
     pub fn dtype(self) -> Dtype {
         match self {
-            Self::Tiny => Dtype::F32,
+            Self::Tiny | Self::Small => Dtype::F32,
             Self::Large => Dtype::Bf16,
         }
     }
@@ -91,7 +104,7 @@ impl Scale {
     /// What bounds the memory of training.
     pub fn memory(self) -> Memory {
         match self {
-            Self::Tiny => Memory {
+            Self::Tiny | Self::Small => Memory {
                 max_tokens_per_micro_batch: 4096,
                 logit_tokens: 4096,
                 gradient_checkpointing: false,
@@ -111,7 +124,7 @@ impl Scale {
         // And where such a token happens to do no harm, its gradient is the largest of all, so
         // that reinforcement learns to ramble (`docs/LOG.md`).
         let sampling = match self {
-            Self::Tiny => Sampling { min_p: 0.02, ..Sampling::default() },
+            Self::Tiny | Self::Small => Sampling { min_p: 0.02, ..Sampling::default() },
             Self::Large => Sampling::default(),
         };
         // Twice as many workers as processors: one reads and grades while another's script runs.
@@ -130,7 +143,7 @@ impl Scale {
             sampling,
         };
         match self {
-            Self::Tiny => settings(1536, 640, 1),
+            Self::Tiny | Self::Small => settings(1536, 640, 1),
             Self::Large => settings(32_768, 8192, processors),
         }
     }

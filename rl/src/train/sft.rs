@@ -1,21 +1,23 @@
-//! Supervised fine-tuning on scripted agents' episodes, or on the good answers of searches.
+//! Supervised fine-tuning on scripted agents' episodes, on the good answers of searches, or on the
+//! best of a policy's own episodes.
 //!
 //! 1. Scripted agents play real episodes on the training tasks, every rung of the public ladder
 //!    equally often: the policy should know weak and strong approaches, so that reinforcement
 //!    has something to choose between.
-//! 2. A tiny policy gets a tokenizer of its own, trained on these episodes.
+//! 2. A tiny or small policy gets a tokenizer of its own, trained on these episodes.
 //! 3. The policy is trained on the agents' turns. Prompts and observations are context and masked;
 //!    the loss is the mean over target tokens of a batch.
 //!
 //! Every stage is resumable: episodes are appended as they end, the vocabulary is a function of
 //! them, and training resumes from its newest checkpoint to the same curve.
 
+mod best;
 mod demonstrations;
 mod error;
 mod settings;
 
 pub use error::{Halt, SftError};
-pub use settings::SftSettings;
+pub use settings::{Demonstrator, SftSettings};
 
 use crate::checkpoint::policy;
 use crate::checkpoint::source::PolicySource;
@@ -30,7 +32,7 @@ use crate::train::learner::{Learner, TrainingLoss, UpdateStats};
 use crate::train::native::NativeLearner;
 use agents::scaffold::runner::ScriptedError;
 use camino::Utf8Path;
-use demonstrations::{demonstrate, from_searches, tiny};
+use demonstrations::{demonstrate, fresh, from_episodes, from_searches};
 use rand::seq::SliceRandom;
 use serde::Serialize;
 use tasks::stream::Stream;
@@ -64,10 +66,12 @@ pub fn run(
 ) -> Result<RunEnd, SftError> {
     let root = Stream::root(settings.seed).child("sft");
     let stream = root.child("demonstrations");
-    let demonstrations = if settings.searches.is_empty() {
-        demonstrate(settings, out, stream, stages, stop)
-    } else {
+    let demonstrations = if !settings.searches.is_empty() {
         from_searches(settings, out)
+    } else if !settings.episodes.is_empty() {
+        from_episodes(settings, out)
+    } else {
+        demonstrate(settings, out, stream, stages, stop)
     };
     let demonstrations = match demonstrations {
         Err(SftError::Scripted(ScriptedError::Caller(Halt::Stopped))) => {
@@ -89,8 +93,8 @@ pub fn run(
             let stream = root.child("adapters");
             policy::open_to_train(folder, settings.lora.as_ref(), kind, device, stream)?
         }
-        (None, PolicySource::Tiny) => {
-            tiny(&demonstrations, settings.vocab_size, device, root.child("weights"))?
+        (None, PolicySource::BuiltIn(shape)) => {
+            fresh(*shape, &demonstrations, settings.vocab_size, device, root.child("weights"))?
         }
     };
     let template = ChatTemplate::new(&tokenizer)?;

@@ -182,8 +182,14 @@ fn the_loops_run_resume_and_report() {
     let settings = sft_settings(&tasks).check().unwrap();
     let imitate = || {
         let stop = Stop::default();
-        let ended =
-            sft::run(&settings, &PolicySource::Tiny, &run, Device::Cpu, &HiddenProgress, &stop);
+        let ended = sft::run(
+            &settings,
+            &PolicySource::BuiltIn(BuiltIn::Tiny),
+            &run,
+            Device::Cpu,
+            &HiddenProgress,
+            &stop,
+        );
         finished(ended.unwrap())
     };
     let last = imitate();

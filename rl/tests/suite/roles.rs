@@ -4,7 +4,7 @@
 use crate::server::{ServeProcess, random_with};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use rl::text::tokenizer::Tokenizer;
+use rl::text::tokenizer::{Pieces, Tokenizer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -25,7 +25,7 @@ fn tokenizer() -> Tokenizer {
         let path = format!("{}/../docs/{name}.md", env!("CARGO_MANIFEST_DIR"));
         fs::read_to_string(path).unwrap()
     });
-    Tokenizer::train(&docs, 2_000).unwrap()
+    Tokenizer::train(&docs, 2_000, Pieces::Lines).unwrap()
 }
 
 /// A corpus of [`SLOTS`] slots in which a policy with random weights plays roles.

@@ -14,7 +14,7 @@ use rl::rollout::{
 };
 use rl::run::stop::Stop;
 use rl::run::watchdog::Heartbeat;
-use rl::text::tokenizer::Tokenizer;
+use rl::text::tokenizer::{Pieces, Tokenizer};
 use rl::train::loss;
 use rl::train::presets::Scale;
 use sandbox::env::TaskSuite;
@@ -41,7 +41,7 @@ impl RolloutFixture {
         let tasks = Utf8Path::from_path(folder.path()).unwrap().join("tasks");
         corpus::write(&tasks);
         let texts = vec!["system user assistant tool\nmalformed turn: \n".to_owned(); 3];
-        let tokenizer = Tokenizer::train(&texts, 300).unwrap();
+        let tokenizer = Tokenizer::train(&texts, 300, Pieces::Lines).unwrap();
         let size = tokenizer.vocab_size() as i64;
         let eos_token_ids = if every == 0 { vec![] } else { (0..size).step_by(every).collect() };
         let config = Qwen3Config {

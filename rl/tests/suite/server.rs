@@ -3,7 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use rl::model::{Qwen3, Qwen3Config, save_folder, write_safetensors};
 use rl::text::template::ChatTemplate;
-use rl::text::tokenizer::Tokenizer;
+use rl::text::tokenizer::{Pieces, Tokenizer};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ fn tokenizer() -> Tokenizer {
     let texts: Vec<String> = (0..20)
         .map(|i| format!("user\nassistant\nprint({i})\n{{\"name\": \"score\", \"arguments\": {{\"b\": 1, \"a\": []}}}}\n"))
         .collect();
-    Tokenizer::train(&texts, 400).unwrap()
+    Tokenizer::train(&texts, 400, Pieces::Lines).unwrap()
 }
 
 fn config(tokenizer: &Tokenizer) -> Qwen3Config {

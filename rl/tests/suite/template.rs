@@ -8,7 +8,7 @@ use rl::model::{Qwen3, Qwen3Config, save_folder};
 use rl::text::template::{
     ChatMessage, ChatRole, ChatTemplate, ChatTemplateOptions, FunctionCall, ToolCall,
 };
-use rl::text::tokenizer::Tokenizer;
+use rl::text::tokenizer::{Pieces, Tokenizer};
 use serde::Serialize;
 use tasks::stream::Stream;
 use tch::{Device, Kind};
@@ -95,7 +95,7 @@ fn our_layouts_read_the_same_in_transformers() {
             )
         })
         .collect();
-    let trained = Tokenizer::train(&texts, 420).unwrap();
+    let trained = Tokenizer::train(&texts, 420, Pieces::Lines).unwrap();
     let size = trained.vocab_size().try_into().unwrap();
     let model =
         Qwen3::random(&Qwen3Config::tiny(size, 1, 2), Kind::Float, Device::Cpu, Stream::root(1));

@@ -3,6 +3,7 @@
 //! The manifest of one of our own tasks states what is predicted. Competitions and bundles have no
 //! manifest, so there it is inferred from the public tables, as a template agent does.
 
+use crate::card;
 use camino::Utf8Path;
 use std::collections::{BTreeMap, BTreeSet};
 use tasks::file_label;
@@ -18,7 +19,7 @@ const CLASSES: usize = 20;
 
 /// Facts about a task.
 #[derive(Debug, Clone)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     /// What is predicted; `None` if it cannot be inferred. The agent then submits the sample.
     pub(super) prediction: Option<Prediction>,
     /// The place of the training table's column whose files have the answers in their names; `None` where
@@ -31,7 +32,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn from_task(task: &Task) -> Self {
+    pub(crate) fn from_task(task: &Task) -> Self {
         let public = task.public();
         let (prediction, formulation, scripts) = match task.ours() {
             Some(dir) => {
@@ -43,6 +44,11 @@ impl Facts {
         };
         let labelled = prediction.as_ref().and_then(|known| labelled(public.path(), known));
         Self { prediction, labelled, formulation, scripts }
+    }
+
+    /// The data card of `task`, whose facts these are; none if it has no table that one is made of.
+    pub(crate) fn card(&self, task: &Task) -> Option<String> {
+        card::lines(task.public().path(), self.prediction.as_ref()?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Ways of solving a task, one per file.
 
 mod challenges;
+mod composed;
 mod facts;
 pub mod fixed;
 mod items;
@@ -11,3 +12,5 @@ mod recipe;
 pub mod runner;
 mod scenes;
 pub mod scripted;
+
+pub(crate) use facts::Facts;

@@ -2,7 +2,7 @@
 //! with, and the one that calibrates corpora.
 
 use super::react::MleWorld;
-use super::scripted::{ScriptStyle, ScriptedLevel, play};
+use super::scripted::{Approach, ScriptStyle, play};
 use crate::play::World as _;
 use crate::prompt::PromptError;
 use crate::trajectory::Trajectory;
@@ -18,8 +18,8 @@ use tasks::task::{Task, TaskId};
 pub struct ScriptedJob<'a> {
     /// The task that is played.
     pub task: &'a Task,
-    /// The level of the agent.
-    pub approach: ScriptedLevel,
+    /// Whose scripts it has.
+    pub approach: Approach,
     /// Which attempt of this agent at this task.
     pub attempt: u64,
 }

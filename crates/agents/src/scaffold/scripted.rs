@@ -5,6 +5,7 @@
 //! oracle see only what any agent sees: the brief prompt and the public files. The oracle is
 //! handed the hidden rule's own transforms.
 
+use super::composed::Composition;
 use super::facts::Facts;
 use super::items::ItemKind;
 use super::recipe::Recipe;
@@ -18,7 +19,7 @@ use rand::{Rng, RngExt};
 use sandbox::env::EpisodeFault;
 use serde::{Deserialize, Serialize};
 use tasks::stream::Stream;
-use tasks::task::Task;
+use tasks::task::{Formulation, Task};
 
 /// The rungs of the ladder, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -53,6 +54,33 @@ impl ScriptedLevel {
             Self::Operators => "operators",
             Self::Oracle => "oracle",
         }
+    }
+}
+
+/// Whose scripts a scripted agent writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Approach {
+    /// Those of a rung of the ladder.
+    Level(ScriptedLevel),
+    /// Scripts put together from parts that are drawn at random: feature steps, a transform of the
+    /// target, one or two models. Where a task has no table of numbers and words with one target,
+    /// those of a public rung.
+    Composed,
+}
+
+impl Approach {
+    /// The name as in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Level(level) => level.name(),
+            Self::Composed => "composed",
+        }
+    }
+}
+
+impl From<ScriptedLevel> for Approach {
+    fn from(level: ScriptedLevel) -> Self {
+        Self::Level(level)
     }
 }
 
@@ -127,22 +155,35 @@ enum ScriptedStage {
 }
 
 impl ScriptedAgent {
-    /// One on a rung of the ladder, with its free choices drawn from `stream`.
+    /// One whose free choices are drawn from `stream`.
     pub fn new(
-        approach: ScriptedLevel,
+        approach: impl Into<Approach>,
         task: &Task,
         prompt: &Prompt,
         style: ScriptStyle,
         stream: Stream,
     ) -> Self {
         let mut rng = stream.rng();
-        let thought = opening_thoughts(approach).choose(&mut rng).copied().unwrap_or_default();
-        let recipe = Recipe::draw(approach, &mut rng);
-        let fallback = Recipe::draw(ScriptedLevel::Constant, &mut rng);
         let facts = Facts::from_task(task);
-        let code = |recipe: &Recipe| recipe.code(&facts, style, ItemKind::from_prompt(prompt));
-        let script = code(&recipe);
-        let mut first = python_turn(thought, &script);
+        let item = ItemKind::from_prompt(prompt);
+        let code = |recipe: &Recipe| recipe.code(&facts, style, item);
+        let approach = approach.into();
+        let composed = match approach {
+            Approach::Composed if item.is_none() => composed(&facts, &mut rng),
+            _ => None,
+        };
+        let level = match approach {
+            Approach::Level(level) => level,
+            Approach::Composed => {
+                let rungs = ScriptedLevel::PUBLIC;
+                rungs.choose(&mut rng).copied().unwrap_or(ScriptedLevel::Constant)
+            }
+        };
+        let thought = opening_thoughts(level).choose(&mut rng).copied().unwrap_or_default();
+        let recipe = Recipe::draw(level, &mut rng);
+        let fallback = Recipe::draw(ScriptedLevel::Constant, &mut rng);
+        let (thought, script) = composed.unwrap_or_else(|| (thought.to_owned(), code(&recipe)));
+        let mut first = python_turn(&thought, &script);
         let mut slips = stream.child("slip").rng();
         let retry =
             (style == ScriptStyle::Demonstration && slips.random_bool(ERROR_RATE)).then(|| {
@@ -188,6 +229,14 @@ impl ScriptedAgent {
         self.stage = stage;
         turn
     }
+}
+
+/// The plan and the script of parts that are drawn; none for a task of another kind.
+fn composed(facts: &Facts, rng: &mut impl Rng) -> Option<(String, String)> {
+    let is_table = facts.labelled.is_none() && facts.formulation != Some(Formulation::Positions);
+    let composition = Composition::draw(rng);
+    let prediction = facts.prediction.as_ref().filter(|_| is_table)?;
+    Some((composition.thought(), composition.code(prediction)?))
 }
 
 /// The turn with a slip in it that is sure to fail: cut off, or without one of its imports.

@@ -298,6 +298,7 @@ const SPECIAL: [&str; 7] =
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::tokenizer::Pieces;
     use camino::Utf8Path;
     use fs_err as fs;
     use proptest::prelude::*;
@@ -306,7 +307,8 @@ mod tests {
     const THINKING: &str = include_str!("../../../tests/reference/thinking.jinja");
 
     fn trained() -> Tokenizer {
-        Tokenizer::train(&vec!["system user assistant tool\n".into(); 3], 300).unwrap()
+        Tokenizer::train(&vec!["system user assistant tool\n".into(); 3], 300, Pieces::Lines)
+            .unwrap()
     }
 
     /// A tokenizer that came with this template.

@@ -12,8 +12,10 @@ use agents::reward::RewardWeights;
 use agents::trajectory::Trajectory;
 use camino::Utf8Path;
 use fs_err as fs;
+use rand::seq::SliceRandom;
 use std::ops::Range;
 use tasks::files;
+use tasks::stream::Stream;
 
 /// Episodes of one step as the trainer sees them, group after group; broken ones are only counted.
 #[derive(Default)]
@@ -39,6 +41,20 @@ pub(super) struct Scores {
     pub(super) reference: Option<Vec<Vec<f32>>>,
 }
 
+/// Lets the rewards of a group change places; where each episode counts stays as it is.
+fn shuffle_rewards(group: &mut [(f64, Inclusion)], stream: Stream) {
+    let mut earned: Vec<&mut f64> = group
+        .iter_mut()
+        .filter(|(_, inclusion)| *inclusion != Inclusion::Faulted)
+        .map(|(reward, _)| reward)
+        .collect();
+    let mut shuffled: Vec<f64> = earned.iter().map(|reward| **reward).collect();
+    shuffled.shuffle(&mut stream.rng());
+    for (reward, shuffled) in earned.iter_mut().zip(shuffled) {
+        **reward = shuffled;
+    }
+}
+
 /// The episodes of one task.
 struct EpisodeGroup {
     members: Range<usize>,
@@ -50,10 +66,16 @@ struct EpisodeGroup {
 
 impl Batch {
     /// Takes in the groups of episodes that were played, in order.
-    pub(super) fn take(&mut self, played: Vec<RolloutResult>, settings: &TrainSettings) {
+    pub(super) fn take(
+        &mut self,
+        played: Vec<RolloutResult>,
+        settings: &TrainSettings,
+        stream: Stream,
+    ) {
         let mut played = played.into_iter().peekable();
         while played.peek().is_some() {
-            self.take_group(played.by_ref().take(settings.group_size), settings);
+            let stream = stream.index(self.groups.len() as u64);
+            self.take_group(played.by_ref().take(settings.group_size), settings, stream);
         }
     }
 
@@ -61,6 +83,7 @@ impl Batch {
         &mut self,
         played: impl Iterator<Item = RolloutResult>,
         settings: &TrainSettings,
+        stream: Stream,
     ) {
         let first = self.samples.len();
         let mut group = Vec::new();
@@ -92,6 +115,9 @@ impl Batch {
                     tracing::warn!(%task, fault = self.last_fault, "an episode broke and is dropped");
                 }
             }
+        }
+        if settings.shuffle_rewards {
+            shuffle_rewards(&mut group, stream);
         }
         let advantages = advantages(&group, settings.advantage);
         let (mut mixed, mut trained) = (false, 0);
@@ -280,6 +306,27 @@ mod tests {
     }
 
     #[test]
+    fn shuffled_rewards_teach_others_and_records_keep_the_true_ones() {
+        let rewards = [0.1, 0.2, 0.3, 0.9];
+        let mut settings = settings(5, MaskRules::default());
+        let advantages = |settings: &TrainSettings| {
+            let mut batch = Batch::default();
+            let played = rewards.map(answered).into_iter().chain([fault()]).collect();
+            batch.take(played, settings, Stream::root(3));
+            let kept: Vec<f64> =
+                batch.trajectories.iter().map(|trajectory| trajectory.reward.total()).collect();
+            assert_eq!(kept, rewards);
+            batch.advantages
+        };
+        let own = advantages(&settings);
+        settings.shuffle_rewards = true;
+        let mut shuffled = advantages(&settings);
+        assert_ne!(shuffled, own);
+        shuffled.sort_by(f64::total_cmp);
+        assert_eq!(shuffled, own, "the same advantages, at other episodes");
+    }
+
+    #[test]
     fn every_episode_is_counted_once() {
         let endings = || {
             vec![
@@ -298,7 +345,7 @@ mod tests {
             [(all, 2, [2, 1, 1]), (none, 6, [0, 0, 0]), (MaskRules::default(), 4, [2, 0, 0])]
         {
             let mut batch = Batch::default();
-            batch.take(endings(), &settings(7, mask));
+            batch.take(endings(), &settings(7, mask), Stream::root(0));
             let episode_counts = batch.episode_counts;
             assert!(episode_counts.adds_up(), "{episode_counts:?}");
             assert_eq!(
@@ -320,7 +367,7 @@ mod tests {
         let slow = |reward| played(reward, EpisodeEnding::Answered, 1, true);
         let mut batch = Batch::default();
         let episodes = vec![slow(0.1), slow(0.9), slow(0.1), answered(0.9), fault(), fault()];
-        batch.take(episodes, &settings(2, MaskRules::default()));
+        batch.take(episodes, &settings(2, MaskRules::default()), Stream::root(0));
         assert!(batch.verdicts().eq([None, None, None]));
     }
 
@@ -337,7 +384,7 @@ mod tests {
             answered(0.2),
             answered(0.4),
         ];
-        batch.take(episodes, &settings(2, MaskRules::default()));
+        batch.take(episodes, &settings(2, MaskRules::default()), Stream::root(0));
         assert_eq!(batch.groups(), (4, 2));
         let verdicts: Vec<Option<bool>> = batch.verdicts().collect();
         assert_eq!(verdicts, [Some(false), Some(true), None, Some(true)], "a fault says nothing");

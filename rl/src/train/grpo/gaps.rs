@@ -30,7 +30,11 @@ impl LogProbGaps {
         let (Some(&largest), count) = (gaps.last(), gaps.len()) else {
             return Self { mean: 0.0, high: 0.0, largest: 0.0 };
         };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of it")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of it"
+        )]
         let outliers = ((count as f64 * OUTLIERS) as usize).max(1);
         let high = gaps[count.saturating_sub(outliers + 1)];
         Self { mean: gaps.iter().sum::<f64>() / count as f64, high, largest }

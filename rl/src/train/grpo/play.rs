@@ -72,7 +72,7 @@ impl<'a> EpisodePlayer<'a> {
             played = drawn.len();
             let rollout = self.rollout(generator, "episodes", &jobs)?;
             cache.add(&rollout.cache);
-            batch.take(rollout.played, settings);
+            batch.take(rollout.played, settings, self.root.child("shuffled rewards").index(step));
             let (_, mixed) = batch.groups();
             let missing = settings.tasks_per_step.saturating_sub(mixed);
             if missing == 0 || draws >= settings.dynamic_sampling.max_rounds {

@@ -5,7 +5,7 @@ use super::mask::MaskRules;
 use crate::model::LoraSettings;
 use crate::optim::{AdamConfig, Decay, Schedule};
 use crate::rollout::{ContextOverflow, RolloutSettings};
-use crate::run::settings::{SettingsError, Validate, require};
+use crate::run::settings::{SettingsError, Validate, is_off, require};
 use crate::train::advantage::Normalisation;
 use crate::train::batch::Memory;
 use crate::train::harness::{Cadence, Validation};
@@ -41,6 +41,7 @@ use serde::{Deserialize, Serialize};
 /// | `epochs` | 1 | 1 | passes over a step's groups |
 /// | `kl.beta` | 0 | 0 | weight of the KL penalty against the reference model; 0 for none |
 /// | `tis_cap` | 0 | 2 | cap of truncated importance sampling; 0 for no correction |
+/// | `shuffle_rewards` | no | no | a control: rewards change places within their group |
 /// | `watchdog_seconds` | 300 | 300 | seconds without progress until a warning; 0 for none |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -109,6 +110,10 @@ pub struct TrainSettings {
     pub mask: MaskRules,
     /// How the rewards of a group are normalised into advantages.
     pub advantage: Normalisation,
+    /// A control experiment: before advantages are made of them, the rewards of a group change
+    /// places by chance, so that nothing can be learnt from them. Records keep the true ones.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub shuffle_rewards: bool,
     /// The optimizer's settings, gradient clipping included.
     pub adam: AdamConfig,
     /// Seconds without progress after which a warning names the blocking phase; 0 for none.
@@ -146,7 +151,7 @@ impl TrainSettings {
 
     /// Defaults for a policy of this scale.
     pub fn defaults(scale: Scale) -> Self {
-        let tiny = scale == Scale::Tiny;
+        let tiny = !scale.is_large();
         Self {
             model: String::new(),
             tasks: Utf8PathBuf::new(),
@@ -177,6 +182,7 @@ impl TrainSettings {
             tis_cap: if tiny { 0.0 } else { 2.0 },
             mask: MaskRules::default(),
             advantage: Normalisation::default(),
+            shuffle_rewards: false,
             adam: AdamConfig {
                 // For large policies verl's constants, which the paper's release keeps.
                 beta2: if tiny { 0.95 } else { 0.999 },

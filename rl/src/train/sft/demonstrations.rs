@@ -1,14 +1,16 @@
-//! Episodes of scripted agents or answers of searches, to be imitated, and the tiny policy that begins with them.
+//! Episodes of scripted agents or answers of searches, to be imitated, and the policy of a built-in shape that begins with them.
 
+use super::best::best;
 use super::error::{Halt, SftError};
 use super::settings::SftSettings;
+use crate::checkpoint::source::BuiltIn;
 use crate::model::{Qwen3, Qwen3Config};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
-use crate::text::tokenizer::{Tokenizer, TokenizerError};
+use crate::text::tokenizer::{Pieces, Tokenizer, TokenizerError};
 use agents::scaffold::react::MleWorld;
 use agents::scaffold::runner::{RunnerContext, ScriptedJob, run_episodes};
-use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
+use agents::scaffold::scripted::ScriptStyle;
 use agents::search::samples::{self, SearchAsk};
 use agents::trajectory::{self, Trajectory};
 use camino::Utf8Path;
@@ -40,7 +42,7 @@ pub(super) fn demonstrate(
     }
     let mut jobs = Vec::new();
     for task in tasks {
-        for approach in ScriptedLevel::PUBLIC {
+        for approach in settings.demonstrations.approaches() {
             for attempt in 0..settings.attempts {
                 let name = format!("scripted/{}", approach.name());
                 if !done.contains(&(task.id(), name.as_str(), attempt)) {
@@ -127,17 +129,45 @@ pub(super) fn from_searches(
     }
     tracing::info!(all, chosen = demonstrations.len(), "answers of agents");
     demonstrations.sort_by(|a, b| a.key().cmp(&b.key()));
-    let mut lines = Vec::new();
-    for demonstration in &demonstrations {
-        serde_json::to_writer(&mut lines, demonstration).map_err(io::Error::from)?;
-        lines.push(b'\n');
-    }
-    files::write_atomic(&path, &lines)?;
+    write(&path, &demonstrations)?;
     Ok(demonstrations)
 }
 
-/// A tiny policy with random weights and a tokenizer trained on the demonstrations.
-pub(super) fn tiny(
+/// The best of the policy's own episodes on training tasks of the corpus, in a fixed order. They
+/// are taken over once, too.
+pub(super) fn from_episodes(
+    settings: &SftSettings,
+    out: &Utf8Path,
+) -> Result<Vec<Trajectory>, SftError> {
+    let path = out.join("demonstrations.jsonl");
+    if path.is_file() {
+        return Ok(trajectory::read(&path)?);
+    }
+    let collection =
+        Collection::open(&settings.tasks, &Opening::default()).map_err(SuiteError::from)?;
+    let trainable = collection.for_training().map_err(SuiteError::from)?;
+    let train = trainable.split(Split::Train).into_iter().map(Task::id).collect();
+    let (chosen, all) = best(&settings.episodes, settings.best_of, &train)?;
+    if chosen.is_empty() {
+        return Err(SftError::NoReward { all });
+    }
+    tracing::info!(all, chosen = chosen.len(), "the policy's own episodes");
+    write(&path, &chosen)?;
+    Ok(chosen)
+}
+
+fn write(path: &Utf8Path, demonstrations: &[Trajectory]) -> Result<(), SftError> {
+    let mut lines = Vec::new();
+    for demonstration in demonstrations {
+        serde_json::to_writer(&mut lines, demonstration).map_err(io::Error::from)?;
+        lines.push(b'\n');
+    }
+    Ok(files::write_atomic(path, &lines)?)
+}
+
+/// A policy of a built-in shape with random weights and a tokenizer trained on the demonstrations.
+pub(super) fn fresh(
+    shape: BuiltIn,
     demonstrations: &[Trajectory],
     vocab_size: usize,
     device: Device,
@@ -147,9 +177,17 @@ pub(super) fn tiny(
         .iter()
         .flat_map(|trajectory| trajectory.segments.iter().map(|segment| segment.text.clone()))
         .collect();
-    let tokenizer = Tokenizer::train(&texts, vocab_size)?;
+    let pieces = match shape {
+        BuiltIn::Tiny => Pieces::Lines,
+        BuiltIn::Small => Pieces::Words,
+    };
+    let tokenizer = Tokenizer::train(&texts, vocab_size, pieces)?;
     let control = tokenizer.control();
     let size = i64::try_from(tokenizer.vocab_size()).unwrap_or(i64::MAX);
-    let config = Qwen3Config::tiny(size, control.end_of_turn, control.end_of_text);
+    let (end_of_turn, end_of_text) = (control.end_of_turn, control.end_of_text);
+    let config = match shape {
+        BuiltIn::Tiny => Qwen3Config::tiny(size, end_of_turn, end_of_text),
+        BuiltIn::Small => Qwen3Config::small(size, end_of_turn, end_of_text),
+    };
     Ok((Qwen3::random(&config, Kind::Float, device, stream), tokenizer))
 }

@@ -8,6 +8,7 @@ use crate::train::learner::LearnerError;
 use agents::scaffold::runner::ScriptedError;
 use agents::search::samples::SearchReadError;
 use agents::trajectory::TrajectoryError;
+use camino::Utf8PathBuf;
 use sandbox::env::SuiteError;
 
 /// Errors that end a run of `rl sft`.
@@ -26,6 +27,15 @@ pub enum SftError {
     #[error("none of {all} answers of the searches is a good one on a training task of the corpus")]
     NothingToImitate {
         /// Answers in all.
+        all: usize,
+    },
+    /// A folder without episodes.
+    #[error("`{0}` has no episodes; give the folder of a run of `rl eval` or `rl train`")]
+    NoEpisodes(Utf8PathBuf),
+    /// No episode of the policy is one to imitate.
+    #[error("none of {all} episodes on training tasks of the corpus earned a reward")]
+    NoReward {
+        /// Episodes in all.
         all: usize,
     },
     /// Episodes could not be stored.

@@ -6,16 +6,56 @@ use crate::run::settings::{SettingsError, Validate, require};
 use crate::train::batch::Memory;
 use crate::train::presets::{Dtype, Scale};
 use agents::scaffold::react::EpisodeRules;
+use agents::scaffold::scripted::{Approach, ScriptedLevel};
 use camino::Utf8PathBuf;
 use sandbox::env::Feedback;
 use serde::{Deserialize, Serialize};
+
+/// Whose episodes are imitated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Demonstrator {
+    /// Those of the public rungs of the ladder, each equally often: whole scripts, weak and strong.
+    #[default]
+    Ladder,
+    /// Scripts put together at random from weak parts, and never from those that are likely to be
+    /// strongest together.
+    Composed,
+}
+
+impl Demonstrator {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_ladder(&self) -> bool {
+        *self == Self::Ladder
+    }
+
+    /// The approaches of its agents, each of which plays every task.
+    pub(super) fn approaches(self) -> Vec<Approach> {
+        match self {
+            Self::Ladder => ScriptedLevel::PUBLIC.map(Approach::Level).to_vec(),
+            Self::Composed => vec![Approach::Composed],
+        }
+    }
+}
+
+fn of_four() -> usize {
+    4
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_of_four(count: &usize) -> bool {
+    *count == of_four()
+}
 
 /// The settings of `rl sft`.
 ///
 /// | field | tiny | purpose |
 /// | --- | --- | --- |
 /// | `searches` | none | folders of searches whose good answers are imitated instead of scripted agents |
-/// | `attempts` | 3 | episodes per task and approach |
+/// | `episodes` | none | folders of evaluations or runs whose best episodes are imitated instead |
+/// | `best_of` | 4 | of how many episodes on a task the best one is imitated |
+/// | `demonstrations` | `ladder`; small: `composed` | whose episodes are imitated |
+/// | `attempts` | 3; small: 12 | episodes per task and approach |
 /// | `vocab_size` | 3000 | tokens of a tiny policy's vocabulary |
 /// | `epochs` | 8 | passes over the episodes |
 /// | `batch` | 16 | episodes per update |
@@ -38,6 +78,16 @@ pub struct SftSettings {
     /// and not scripted agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<Utf8PathBuf>,
+    /// Folders of runs of `rl eval` or `rl train`. With any, the policy imitates the best episodes
+    /// on training tasks in them, as in rejection fine-tuning, and not scripted agents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub episodes: Vec<Utf8PathBuf>,
+    /// Of how many episodes on a task the best one is imitated, with `episodes`; at least 1.
+    #[serde(default = "of_four", skip_serializing_if = "is_of_four")]
+    pub best_of: usize,
+    /// Whose episodes are imitated, where there are neither searches nor episodes.
+    #[serde(default, skip_serializing_if = "Demonstrator::is_ladder")]
+    pub demonstrations: Demonstrator,
     /// The seed of everything.
     pub seed: u64,
     /// Episodes per task and approach.
@@ -85,20 +135,26 @@ impl SftSettings {
             model: String::new(),
             tasks: Utf8PathBuf::new(),
             searches: Vec::new(),
+            episodes: Vec::new(),
+            best_of: of_four(),
             seed: 0,
-            attempts: 3,
+            demonstrations: match scale {
+                Scale::Small => Demonstrator::Composed,
+                Scale::Tiny | Scale::Large => Demonstrator::Ladder,
+            },
+            attempts: if scale == Scale::Small { 12 } else { 3 },
             vocab_size: 3000,
             epochs: match scale {
-                Scale::Tiny => 8,
+                Scale::Tiny | Scale::Small => 8,
                 Scale::Large => 2,
             },
             batch: 16,
             learning_rate: match scale {
-                Scale::Tiny => 3e-3,
+                Scale::Tiny | Scale::Small => 3e-3,
                 Scale::Large => 1e-5,
             },
             context_noise: match scale {
-                Scale::Tiny => 0.1,
+                Scale::Tiny | Scale::Small => 0.1,
                 Scale::Large => 0.0,
             },
             warmup: 20,
@@ -128,6 +184,13 @@ impl Validate for SftSettings {
              a policy would be trained on its test set",
         )?;
         require(self.attempts > 0, "attempts", &self.attempts, "at least 1")?;
+        require(self.best_of > 0, "best_of", &self.best_of, "at least 1")?;
+        require(
+            self.searches.is_empty() || self.episodes.is_empty(),
+            "episodes",
+            &"given",
+            "left out where there are `searches`: one of both is imitated",
+        )?;
         require(self.epochs > 0, "epochs", &self.epochs, "at least 1")?;
         require(self.batch > 0, "batch", &self.batch, "at least 1")?;
         require(
