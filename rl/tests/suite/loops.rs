@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use indicatif::ProgressBar;
 use rl::checkpoint::policy;
-use rl::checkpoint::source::{PolicySource, locate};
+use rl::checkpoint::source::{BuiltIn, PolicySource, locate};
 use rl::eval::{self, EvalSettings, PolicyContestant};
 use rl::report::{self, ReportSources};
 use rl::run::settings::Validate as _;
