@@ -13,5 +13,6 @@ pub mod reference;
 pub mod reward;
 pub mod run;
 pub mod scaffold;
+pub mod script_cache;
 pub mod search;
 pub mod trajectory;
