@@ -530,6 +530,17 @@ mod tests {
     }
 
     #[test]
+    fn cached_is_written_only_of_a_cached_turn() {
+        let text = r#"{"tool":"score","has_thought":true,"outcome":null,"seconds":0.0}"#;
+        let turn: TurnRecord = serde_json::from_str(text).unwrap();
+        assert!(!turn.cached);
+        assert_eq!(serde_json::to_string(&turn).unwrap(), text);
+        let cached = serde_json::to_string(&TurnRecord { cached: true, ..turn }).unwrap();
+        assert!(cached.contains(r#""cached":true"#), "{cached}");
+        assert!(serde_json::from_str::<TurnRecord>(&cached).unwrap().cached);
+    }
+
+    #[test]
     fn version_1_is_read_as_version_2_and_other_versions_are_refused() {
         let text = r#"{
             "version": 1, "task": "task-1", "agent": "policy", "attempt": 3, "feedback": "tier",

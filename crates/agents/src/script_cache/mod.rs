@@ -4,9 +4,10 @@
 //!
 //! A small policy repeats itself: most of its scripts have been run before, on the same task after
 //! the same turns. [`CachedWorld`] gives such a turn the reply that was recorded then, and starts a
-//! real episode only for a turn that is new. It answers nothing that the environment would not
-//! answer: a reply is recorded only if it follows from the turns alone ([`Play::is_repeatable`]), and
-//! one recorded reply in fifty is compared with a real run.
+//! real episode only for a turn that is new.
+//!
+//! It must never change a result: a reply is recorded only if it follows from the turns alone
+//! ([`Play::is_repeatable`]), and one recorded reply in fifty is compared with a real run.
 //!
 //! The cache is in memory, for one run of a program. Whether a turn was cached is in its
 //! [`TurnRecord`]; it and the seconds of a turn depend on what ran before and beside it, and nothing
