@@ -14,8 +14,10 @@ use crate::run::view::Stages;
 use crate::run::watchdog::Heartbeat;
 use crate::text::tokenizer::Tokenizer;
 use crate::train::presets::{Dtype, Scale};
+use agents::play::World;
 use agents::scaffold::react::{EpisodeRules, MleWorld};
 use agents::scaffold::scripted::{Approach, ScriptedLevel};
+use agents::script_cache::{CachedWorld, ScriptCache};
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::evaluation::Evaluation;
 use evals::runner::{
@@ -145,25 +147,37 @@ pub fn run(
         .chain(composed)
         .map(|approach| Scripted { approach, world, workers, stream })
         .collect();
+    // Shared by all policies: what a script does does not depend on who wrote it.
+    let script_cache = settings.rollout.script_cache.then(ScriptCache::default);
+    let cached = script_cache.as_ref().map(|cache| CachedWorld::new(&world, cache));
+    let played = cached.as_ref().map_or(&world as &dyn World, |cached| cached);
     let rollouts: Vec<Rollouts<'_>> =
-        policies.iter().map(|policy| Rollouts { policy, settings, world, root }).collect();
+        policies.iter().map(|policy| Rollouts { policy, settings, world: played, root }).collect();
     let mut contestants: Vec<&dyn Contestant> = Vec::new();
     contestants.extend(scripted.iter().map(|agent| agent as &dyn Contestant));
     contestants.extend(rollouts.iter().map(|agent| agent as &dyn Contestant));
     let (split, attempts, seed) = (settings.split, settings.attempts, settings.seed);
     let protocol = Protocol { world, split, attempts, seed, out };
-    evaluate(
-        &protocol,
-        &contestants,
-        &EvaluationBar { stages, bar: RefCell::new(ProgressBar::hidden()) },
-    )
+    let bar = EvaluationBar { stages, bar: RefCell::new(ProgressBar::hidden()) };
+    let evaluation = evaluate(&protocol, &contestants, &bar)?;
+    if let Some(cache) = &script_cache {
+        let found = cache.take_use();
+        tracing::info!(
+            scripts = found.scripts,
+            cached_scripts = found.share(),
+            cache_checks = found.checks,
+            cache_mismatches = found.mismatches,
+            "script cache"
+        );
+    }
+    Ok(evaluation)
 }
 
 /// A policy's episodes.
 struct Rollouts<'a> {
     policy: &'a PolicyContestant,
     settings: &'a EvalSettings,
-    world: MleWorld<'a>,
+    world: &'a dyn World,
     root: Stream,
 }
 
@@ -182,7 +196,7 @@ impl Contestant for Rollouts<'_> {
         });
         let jobs: Vec<EpisodeRequest<'_>> = jobs.collect();
         let context = RolloutContext {
-            world: &self.world,
+            world: self.world,
             settings: &self.settings.rollout,
             // Ctrl-C ends an evaluation at once: episodes that are done stay done.
             stop: &Stop::default(),

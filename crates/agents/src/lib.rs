@@ -14,5 +14,6 @@ pub mod reference;
 pub mod reward;
 pub mod run;
 pub mod scaffold;
+pub mod script_cache;
 pub mod search;
 pub mod trajectory;

@@ -28,7 +28,19 @@ pub trait World: Debug + Sync {
     ///
     /// # Errors
     /// An [`EpisodeFault`].
-    fn open(&self, item: &TaskId) -> Result<Box<dyn Play>, EpisodeFault>;
+    fn open(&self, item: &TaskId) -> Result<Box<dyn Play + '_>, EpisodeFault>;
+
+    /// All that the replies of an episode on `item` follow from besides its turns, as text: the
+    /// task's files, the limits and the rules. `None`, which is the default, for episodes whose
+    /// replies must not be cached ([`CachedWorld`](crate::script_cache::CachedWorld)).
+    fn cache_key(&self, _item: &TaskId) -> Option<String> {
+        None
+    }
+
+    /// The part of a turn that replies, records and rewards follow from. By default the whole text.
+    fn turn_cache_key(&self, text: &str) -> String {
+        text.to_owned()
+    }
 }
 
 /// An episode in conversation form. The caller keeps the conversation and its token ids; the
@@ -42,6 +54,13 @@ pub trait Play: Debug + Send {
 
     /// The turns so far.
     fn turns(&self) -> &[TurnRecord];
+
+    /// Whether the last reply follows from the turns alone, so that the same turns would get it
+    /// again: no clock, limit or signal had a part in it. By default `false`, and the reply is not
+    /// cached.
+    fn is_repeatable(&self) -> bool {
+        false
+    }
 
     /// Ends the episode and grades it.
     ///

@@ -120,11 +120,36 @@ pub struct TurnRecord {
     /// How the script ended, if one ran.
     #[serde(deserialize_with = "outcome")]
     pub outcome: Option<Outcome>,
-    /// Wall time of the script, in seconds.
+    /// Wall time of the script, in seconds. If the reply is cached, of the run that was recorded.
     pub seconds: f64,
+    /// Whether the agent got a recorded reply and nothing was run
+    /// ([`CachedWorld`](crate::script_cache::CachedWorld)). Left out of files if not.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cached: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 impl TurnRecord {
+    /// Whether no script ran, or it ended by itself: no limit and no signal ended it.
+    pub fn ended_by_itself(&self) -> bool {
+        match self.outcome {
+            None | Some(Outcome::Finished | Outcome::Raised { .. } | Outcome::Exited { .. }) => {
+                true
+            }
+            Some(
+                Outcome::TimedOut
+                | Outcome::OutOfMemory
+                | Outcome::DiskLimit
+                | Outcome::OutputLimit
+                | Outcome::Killed { .. },
+            ) => false,
+        }
+    }
+
     /// Whether the turn was malformed or its script failed.
     pub fn failed(&self) -> bool {
         self.tool == Tool::Malformed
@@ -488,7 +513,13 @@ mod tests {
 
     #[test]
     fn a_turn_fails_by_its_script_or_its_form() {
-        let turn = |tool, outcome| TurnRecord { tool, has_thought: true, outcome, seconds: 0.0 };
+        let turn = |tool, outcome| TurnRecord {
+            tool,
+            has_thought: true,
+            outcome,
+            seconds: 0.0,
+            cached: false,
+        };
         let raised = Outcome::Raised { exception: "KeyError".to_owned() };
         for failed in [turn(Tool::Python, Some(raised)), turn(Tool::Malformed, None)] {
             assert!(failed.failed());
@@ -496,6 +527,17 @@ mod tests {
         for fine in [turn(Tool::Python, Some(Outcome::Finished)), turn(Tool::Score, None)] {
             assert!(!fine.failed());
         }
+    }
+
+    #[test]
+    fn cached_is_written_only_of_a_cached_turn() {
+        let text = r#"{"tool":"score","has_thought":true,"outcome":null,"seconds":0.0}"#;
+        let turn: TurnRecord = serde_json::from_str(text).unwrap();
+        assert!(!turn.cached);
+        assert_eq!(serde_json::to_string(&turn).unwrap(), text);
+        let cached = serde_json::to_string(&TurnRecord { cached: true, ..turn }).unwrap();
+        assert!(cached.contains(r#""cached":true"#), "{cached}");
+        assert!(serde_json::from_str::<TurnRecord>(&cached).unwrap().cached);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use agents::run::node::Operator;
 use agents::run::python::PythonFacts;
 use agents::run::stop::AgentStop;
 use agents::scaffold::mutator::Mutator;
+use agents::script_cache::{CachedWorld, ScriptCache};
 use agents::search::run::Search;
 use agents::search::samples::{self, SearchReadError};
 use agents::search::settings::SearchSettings;
@@ -137,6 +138,15 @@ fn answer_earns_the_grade_of_its_submission() {
     assert_eq!(earned(&world, "I would use a forest."), (0.0, Tool::Malformed, false));
     let (_, _, timed_out) = earned(&world, &script("import time\ntime.sleep(30)"));
     assert!(timed_out, "such answers are masked in training");
+
+    let cache = ScriptCache::default();
+    let cached_world = CachedWorld::new(&world, &cache);
+    for is_cached in [false, true] {
+        let mut play = cached_world.open(items[0]).unwrap();
+        assert_eq!(play.respond(&perfect).unwrap(), Reply::End(EpisodeEnding::Answered));
+        assert_eq!(play.turns()[0].cached, is_cached);
+        assert_eq!(play.close().unwrap().reward.total(), gold);
+    }
 
     let unknown = TaskId::new("draft-none").unwrap();
     assert!(world.prompt(&unknown).is_err());

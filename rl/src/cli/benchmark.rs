@@ -103,7 +103,8 @@ impl BenchFlags {
         let defaults = BenchEvalSettings::defaults(bench, preset, policies.scale()?);
         let settings: BenchEvalSettings = resolve(&defaults, config.as_deref(), flags, set)?;
         let settings = settings.check()?;
-        claim(out, &*settings, &["rollout.workers", "jobs", "seeds"])?;
+        let free = ["rollout.script_cache", "rollout.workers", "jobs", "seeds"];
+        claim(out, &*settings, &free)?;
         let device = common.device()?;
         let mut settings = settings.into_inner();
         settings.rollout.cache = policies.cache(&settings.rollout, settings.dtype, device)?;

@@ -78,7 +78,7 @@ impl EvalArgs {
         let settings: EvalSettings =
             resolve(&EvalSettings::defaults(scale), config.as_deref(), flags, set)?;
         let settings = settings.check()?;
-        claim(out, &*settings, &["rollout.workers"])?;
+        claim(out, &*settings, &["rollout.script_cache", "rollout.workers"])?;
         let device = self.common.device()?;
         let mut settings = settings.into_inner();
         settings.rollout.cache = policies.cache(&settings.rollout, settings.dtype, device)?;

@@ -77,6 +77,7 @@ mod tests {
             has_thought: true,
             outcome: Some(if *failed { Outcome::TimedOut } else { Outcome::Finished }),
             seconds: 1.0,
+            cached: false,
         };
         let conversation = RolloutConversation {
             prompt: Prompt { system: String::new(), user: String::new(), data: None },

@@ -182,8 +182,8 @@ pub fn rollout(
     ended: &mut dyn FnMut(&RolloutResult) -> Result<(), TrajectoryError>,
 ) -> Result<Rollout, RolloutError> {
     let RolloutContext { world, settings, .. } = shared;
-    let (to_workers, requests) = channel::<WorkerRequest>();
-    let (to_engine, answers) = channel::<WorkerReply>();
+    let (to_workers, requests) = channel::<WorkerRequest<'_>>();
+    let (to_engine, answers) = channel::<WorkerReply<'_>>();
     let requests = Mutex::new(requests);
     std::thread::scope(|scope| {
         for _ in 0..settings.workers.clamp(1, jobs.len().max(1)) {
@@ -216,7 +216,7 @@ struct RolloutDriver<'a, 'g> {
     conversations: Vec<RolloutConversation>,
     /// Conversations whose turn is under way.
     generating: BTreeSet<usize>,
-    sessions: BTreeMap<usize, Box<dyn Play>>,
+    sessions: BTreeMap<usize, Box<dyn Play + 'a>>,
     /// How many requests are not answered yet.
     asked: usize,
     played: Vec<Option<RolloutResult>>,
@@ -272,8 +272,8 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
     )]
     fn run(
         mut self,
-        workers: Sender<WorkerRequest>,
-        answers: &Receiver<WorkerReply>,
+        workers: Sender<WorkerRequest<'a>>,
+        answers: &Receiver<WorkerReply<'a>>,
         ended: &mut dyn FnMut(&RolloutResult) -> Result<(), TrajectoryError>,
     ) -> Result<Vec<RolloutResult>, RolloutError> {
         let RolloutContext { stop, heartbeat, .. } = self.shared;
@@ -314,7 +314,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
 
     /// What the environment has answered. Waits only when there is nothing to generate: for one
     /// answer, or in lockstep for all of them.
-    fn arrived(&mut self, answers: &Receiver<WorkerReply>) -> Vec<WorkerReply> {
+    fn arrived(&mut self, answers: &Receiver<WorkerReply<'a>>) -> Vec<WorkerReply<'a>> {
         let lockstep = self.shared.settings.deterministic;
         let wanted = match (self.generating.is_empty(), lockstep) {
             (true, true) => self.asked,
@@ -324,7 +324,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         if wanted > 0 {
             self.shared.heartbeat.enter(Phase::Waiting);
         }
-        let mut arrived: Vec<WorkerReply> = answers.iter().take(wanted).collect();
+        let mut arrived: Vec<WorkerReply<'a>> = answers.iter().take(wanted).collect();
         if lockstep {
             arrived.sort_by_key(WorkerReply::job);
         } else {
@@ -352,7 +352,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
     /// Ends conversations whose wall time is over while they generate: the episode itself looks at
     /// the clock only when there is an action. Time in which a conversation waited for its first
     /// token does not count.
-    fn end_late(&mut self, workers: &Sender<WorkerRequest>) -> Result<(), RolloutError> {
+    fn end_late(&mut self, workers: &Sender<WorkerRequest<'a>>) -> Result<(), RolloutError> {
         let limit = self.shared.world.wall_limit();
         let mut late = Vec::new();
         for &job in &self.generating {
@@ -408,7 +408,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
     fn turn_ended(
         &mut self,
         finished: Generated,
-        workers: &Sender<WorkerRequest>,
+        workers: &Sender<WorkerRequest<'a>>,
     ) -> Result<(), RolloutError> {
         let (expected, found) = (self.version, finished.version);
         if found != expected {
@@ -433,8 +433,8 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
     /// Processes the answer of a worker. Returns the result of the episode if it has ended.
     fn receive(
         &mut self,
-        answer: WorkerReply,
-        workers: &Sender<WorkerRequest>,
+        answer: WorkerReply<'a>,
+        workers: &Sender<WorkerRequest<'a>>,
     ) -> Result<Option<&RolloutResult>, RolloutError> {
         self.shared.heartbeat.has(answer.job());
         match answer {
@@ -467,7 +467,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         &mut self,
         job: usize,
         text: String,
-        workers: &Sender<WorkerRequest>,
+        workers: &Sender<WorkerRequest<'a>>,
     ) -> Result<(), RolloutError> {
         let ids = self.template.observation(&text)?;
         if self.tokens_left(job) == 0 {
@@ -507,7 +507,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         &mut self,
         job: usize,
         ending: EpisodeEnding,
-        workers: &Sender<WorkerRequest>,
+        workers: &Sender<WorkerRequest<'a>>,
     ) -> Result<(), RolloutError> {
         let conversation = &mut self.conversations[job];
         conversation.is_open = false;
@@ -522,7 +522,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
     }
 
     /// Workers end only after the sender is dropped, so the channel is open.
-    fn ask(&mut self, workers: &Sender<WorkerRequest>, request: WorkerRequest) {
+    fn ask(&mut self, workers: &Sender<WorkerRequest<'a>>, request: WorkerRequest<'a>) {
         self.asked += 1;
         workers.send(request).expect("workers outlive the driver");
     }

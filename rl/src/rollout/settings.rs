@@ -18,6 +18,7 @@ use tasks::units::ByteSize;
 /// | `trajectory_tokens` | 0 | tokens of all turns of one conversation together; 0 for no limit |
 /// | `context_overflow` | `end`; in `rl eval` `evict` | what happens at the context length |
 /// | `deterministic` | `false` | episodes wait for each other, so that runs repeat to the bit |
+/// | `script_cache` | `true` but for large policies | scripts that were run before are answered from memory |
 /// | `workers` | twice the processors | threads that run scripts and grade |
 /// | `threads` | 1 for tiny policies, else all | threads that generate |
 /// | `sampling` | temperature 1; tiny: and min-p 0.02 | how tokens are drawn |
@@ -48,6 +49,13 @@ pub struct RolloutSettings {
     /// deterministic it depends on the seed alone, and two runs on one machine with the same number
     /// of threads are equal to the bit. Slower: every turn waits for the slowest script.
     pub deterministic: bool,
+    /// Whether replies to turns are recorded, and given again to the same turns on the same task
+    /// under the same rules, so that no script is run twice
+    /// ([`CachedWorld`](agents::script_cache::CachedWorld)). In memory, at most 256 MiB, for one
+    /// start of a run. Scripts whose results vary from run to run have the first one for all
+    /// episodes, until a check finds that. Without effect in `rl eval --bench` and `rl serve`.
+    #[serde(default)]
+    pub script_cache: bool,
     /// Threads that run scripts and grade.
     pub workers: usize,
     /// Threads of libtorch during generation. Operations of a tiny policy are too small to be

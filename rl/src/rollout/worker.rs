@@ -9,15 +9,15 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 
 /// What a worker is asked for.
-pub(super) enum WorkerRequest {
+pub(super) enum WorkerRequest<'w> {
     Respond {
         job: usize,
-        session: Option<Box<dyn Play>>,
+        session: Option<Box<dyn Play + 'w>>,
         text: String,
     },
     Close {
         job: usize,
-        session: Option<Box<dyn Play>>,
+        session: Option<Box<dyn Play + 'w>>,
         segments: Vec<Segment>,
         omissions: Vec<Omission>,
         ending: EpisodeEnding,
@@ -25,14 +25,14 @@ pub(super) enum WorkerRequest {
 }
 
 /// The answer of a worker to a request.
-pub(super) enum WorkerReply {
-    Reply { job: usize, session: Box<dyn Play>, reply: Reply },
+pub(super) enum WorkerReply<'w> {
+    Reply { job: usize, session: Box<dyn Play + 'w>, reply: Reply },
     Closed { job: usize, trajectory: Box<Trajectory> },
     Fault { job: usize, fault: EpisodeFault },
     Panicked { job: usize },
 }
 
-impl WorkerReply {
+impl WorkerReply<'_> {
     pub(super) fn job(&self) -> usize {
         let (Self::Reply { job, .. }
         | Self::Closed { job, .. }
@@ -50,10 +50,10 @@ pub(super) struct WorkerContext<'a> {
 }
 
 /// Serves requests until their channel is closed.
-pub(super) fn work(
-    stage: &WorkerContext<'_>,
-    requests: &Mutex<Receiver<WorkerRequest>>,
-    answers: &Sender<WorkerReply>,
+pub(super) fn work<'w>(
+    stage: &WorkerContext<'w>,
+    requests: &Mutex<Receiver<WorkerRequest<'w>>>,
+    answers: &Sender<WorkerReply<'w>>,
 ) {
     loop {
         let request = requests.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -67,16 +67,16 @@ pub(super) fn work(
     }
 }
 
-impl WorkerContext<'_> {
+impl<'w> WorkerContext<'w> {
     fn open(
         &self,
         job: usize,
-        session: Option<Box<dyn Play>>,
-    ) -> Result<Box<dyn Play>, EpisodeFault> {
+        session: Option<Box<dyn Play + 'w>>,
+    ) -> Result<Box<dyn Play + 'w>, EpisodeFault> {
         session.map_or_else(|| self.world.open(self.jobs[job].task), Ok)
     }
 
-    fn serve(&self, request: WorkerRequest) -> WorkerReply {
+    fn serve(&self, request: WorkerRequest<'w>) -> WorkerReply<'w> {
         match request {
             WorkerRequest::Respond { job, session, text } => {
                 let reply = self.open(job, session).and_then(|mut session| {

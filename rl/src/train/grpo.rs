@@ -63,6 +63,7 @@ use crate::train::learner::{Learner, LearnerError, TrainingLoss, UpdateStats, We
 use crate::train::native::NativeLearner;
 use agents::play::World;
 use agents::scaffold::react::MleWorld;
+use agents::script_cache::{CachedWorld, ScriptCache};
 use batch::{Batch, Scores};
 use camino::Utf8Path;
 use curriculum::GroupHistory;
@@ -131,6 +132,9 @@ pub fn run(
             (operators as &dyn World, Items::questions(operators, &tokenizer, &settings.rollout)?)
         }
     };
+    let script_cache = settings.rollout.script_cache.then(ScriptCache::default);
+    let cached = script_cache.as_ref().map(|cache| CachedWorld::new(world, cache));
+    let world = cached.as_ref().map_or(world, |cached| cached as &dyn World);
     if settings.validate_every > 0 {
         items.check_held_out(&suite)?;
     }
@@ -159,6 +163,7 @@ pub fn run(
         metrics,
         view,
         heartbeat,
+        script_cache: script_cache.as_ref(),
         out,
     };
     let ended = run.train(device);
@@ -187,6 +192,7 @@ struct GrpoRun<'a> {
     metrics: Metrics,
     view: ProgressView,
     heartbeat: &'a Heartbeat,
+    script_cache: Option<&'a ScriptCache>,
     out: &'a Utf8Path,
 }
 
@@ -289,7 +295,8 @@ impl GrpoRun<'_> {
             }
         }
         let train = self.harness.take_unrecorded();
-        self.metrics.append(&StepMetrics { step, train, validation, times })?;
+        let script_cache = self.script_cache.map(|cache| cache.take_use().into());
+        self.metrics.append(&StepMetrics { step, train, validation, script_cache, times })?;
         if self.harness.checkpoint_is_due(is_best) {
             self.save()?;
         }

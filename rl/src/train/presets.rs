@@ -138,6 +138,8 @@ impl Scale {
             trajectory_tokens: 0,
             context_overflow: ContextOverflow::End,
             deterministic: false,
+            // A tiny policy writes the same scripts again and again, a large one hardly ever.
+            script_cache: !self.is_large(),
             workers,
             threads,
             sampling,

@@ -1,7 +1,9 @@
 //! Episodes of a policy that knows nothing, against their limits.
 
 use crate::corpus;
+use agents::play::World;
 use agents::scaffold::react::MleWorld;
+use agents::script_cache::{CachedWorld, ScriptCache};
 use agents::trajectory::{EpisodeEnding, Segment, Source, Trajectory};
 use camino::Utf8Path;
 use jail::exec::SandboxOptions;
@@ -60,12 +62,21 @@ impl RolloutFixture {
     }
 
     fn play(&self, settings: &RolloutSettings, wall_seconds: u64) -> Vec<(Trajectory, Vec<i64>)> {
+        self.play_cached(settings, wall_seconds, None)
+    }
+
+    fn play_cached(
+        &self,
+        settings: &RolloutSettings,
+        wall_seconds: u64,
+        cache: Option<&ScriptCache>,
+    ) -> Vec<(Trajectory, Vec<i64>)> {
         let mut generator = NativeGenerator::new(&self.model, settings.capacity());
         let finished = |played: RolloutResult| match played {
             RolloutResult::Finished { trajectory, context } => (*trajectory, context),
             RolloutResult::Fault { fault, .. } => panic!("{fault}"),
         };
-        let rollout = self.play_with(&mut generator, settings, wall_seconds).unwrap();
+        let rollout = self.play_with(&mut generator, settings, wall_seconds, cache).unwrap();
         rollout.played.into_iter().map(finished).collect()
     }
 
@@ -74,12 +85,15 @@ impl RolloutFixture {
         generator: &mut dyn Generator,
         settings: &RolloutSettings,
         wall_seconds: u64,
+        cache: Option<&ScriptCache>,
     ) -> Result<Rollout, RolloutError> {
         let mut rules = Scale::Tiny.rules();
         rules.episode.budget.turns = 12;
         rules.episode.budget.wall_seconds = wall_seconds;
+        let world = MleWorld { suite: &self.suite, rules: &rules };
+        let cached = cache.map(|cache| CachedWorld::new(&world, cache));
         let context = RolloutContext {
-            world: &MleWorld { suite: &self.suite, rules: &rules },
+            world: cached.as_ref().map_or(&world as &dyn World, |cached| cached),
             settings,
             stop: &Stop::default(),
             heartbeat: &Heartbeat::default(),
@@ -176,6 +190,34 @@ fn full_context_omits_failed_turns_in_evaluation_and_ends_training_episodes() {
         }
         scene.assert_seen(trajectory);
     }
+}
+
+#[test]
+fn cached_rollout_is_the_rollout_without_a_cache() {
+    let scene = RolloutFixture::new(8);
+    // Who shares a batch changes rounding, and this test compares bits.
+    let settings = RolloutSettings { deterministic: true, ..settings(4000) };
+    let cache = ScriptCache::default();
+    let play = |cache| {
+        let played = scene.play_cached(&settings, 600, cache);
+        let mut trajectories: Vec<Trajectory> =
+            played.into_iter().map(|(trajectory, _)| trajectory).collect();
+        let mut cached = 0;
+        for turn in trajectories.iter_mut().flat_map(|trajectory| &mut trajectory.turns) {
+            cached += usize::from(std::mem::take(&mut turn.cached));
+            turn.seconds = 0.0;
+        }
+        (trajectories, cached)
+    };
+    let (plain, none) = play(None);
+    let (first, _) = play(Some(&cache));
+    let (second, cached) = play(Some(&cache));
+    let turns: usize = plain.iter().map(|trajectory| trajectory.turns.len()).sum();
+    // All but those that are drawn to be compared.
+    assert!(none == 0 && cached <= turns && 10 * cached > 8 * turns, "{cached} of {turns}");
+    assert_eq!(first, plain);
+    assert_eq!(second, plain);
+    assert_eq!(cache.take_use().mismatches, 0);
 }
 
 #[test]
@@ -299,7 +341,7 @@ fn rollout_accepts_any_generator_and_refuses_changed_weights() {
         moves_after,
     };
     let mut steady = remote(u64::MAX);
-    let rollout = scene.play_with(&mut steady, &settings(4000), 600).unwrap();
+    let rollout = scene.play_with(&mut steady, &settings(4000), 600, None).unwrap();
     assert_eq!((rollout.played.len(), steady.most, steady.open.len()), (4, 2, 0));
     for played in rollout.played {
         let RolloutResult::Finished { trajectory, context } = played else { panic!("a fault") };
@@ -307,6 +349,6 @@ fn rollout_accepts_any_generator_and_refuses_changed_weights() {
         assert_eq!(said(&trajectory), 12 * turn.len());
         assert_eq!(context, ids_of(&trajectory.segments));
     }
-    let error = scene.play_with(&mut remote(5), &settings(4000), 600).unwrap_err();
+    let error = scene.play_with(&mut remote(5), &settings(4000), 600, None).unwrap_err();
     assert!(matches!(error, RolloutError::Version { expected: 0, found: 1 }), "{error}");
 }

@@ -220,6 +220,10 @@ pub struct StepResult {
     pub wall: Duration,
     /// Whether the episode is over, so that no further action is accepted.
     pub done: bool,
+    /// Whether the clock had a part in it, so that the same action may have another result at
+    /// another time: the observation says how long the script took, or the wall time of the episode
+    /// is over.
+    pub depends_on_time: bool,
 }
 
 /// What [`Action::Score`] reveals to an agent.
@@ -293,7 +297,9 @@ impl Episode {
         };
         let budget = &self.config.budget;
         let out_of_time = self.started.elapsed() >= Duration::from_secs(budget.wall_seconds);
-        step.done |= self.turns >= budget.turns || out_of_time;
+        step.done |= self.turns >= budget.turns;
+        step.depends_on_time |= out_of_time && !step.done;
+        step.done |= out_of_time;
         self.done = step.done;
         Ok(step)
     }
@@ -354,8 +360,12 @@ impl Episode {
         if self.config.mode == Mode::Session && !run.kept {
             observation.interpreter_lost();
         }
-        let outcome = Some(run.outcome);
-        Ok(StepResult { observation, feedback: None, outcome, wall: run.wall, done: false })
+        Ok(StepResult {
+            depends_on_time: Observation::states_wall(&run, policy.time_limit.0),
+            outcome: Some(run.outcome),
+            wall: run.wall,
+            ..StepResult::reply(observation)
+        })
     }
 
     fn score(&self) -> Result<StepResult, EpisodeFault> {
@@ -406,6 +416,13 @@ impl Episode {
 
 impl StepResult {
     fn reply(observation: Observation) -> Self {
-        Self { observation, feedback: None, outcome: None, wall: Duration::ZERO, done: false }
+        Self {
+            observation,
+            feedback: None,
+            outcome: None,
+            wall: Duration::ZERO,
+            done: false,
+            depends_on_time: false,
+        }
     }
 }

@@ -24,7 +24,7 @@ impl Observation {
             Outcome::Finished => "finished".to_owned(),
             outcome => format!("failed: {outcome}"),
         };
-        if run.wall > time_limit / 3 {
+        if Self::states_wall(run, time_limit) {
             let (wall, limit) = (run.wall.as_secs_f64(), time_limit.as_secs_f64());
             let _ = write!(text, " after {wall:.0} s of the {limit:.0} s allowed");
         }
@@ -42,6 +42,11 @@ impl Observation {
             }
         }
         Self { text }
+    }
+
+    /// Whether the observation of a run states its wall time.
+    pub(super) fn states_wall(run: &Run, time_limit: Duration) -> bool {
+        run.wall > time_limit / 3
     }
 
     /// Adds that a session will begin anew.

@@ -301,6 +301,7 @@ impl MleAgentTurns<'_> {
                 has_thought: tool != Tool::Malformed,
                 outcome: run.as_ref().map(|run| run.outcome.clone()),
                 seconds: run.as_ref().map_or(0.0, |run| run.wall.as_secs_f64()),
+                cached: false,
             },
             code,
             metric: run.and_then(|run| validation_score(&run.stdout.text())),

@@ -84,6 +84,7 @@ impl TurnForm for ReactTurns<'_> {
             has_thought: turn.has_thought,
             outcome: step.outcome,
             seconds: step.wall.as_secs_f64(),
+            cached: false,
         };
         let code = match turn.action {
             Action::Python { code } => Some(code),

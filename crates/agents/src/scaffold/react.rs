@@ -2,10 +2,11 @@
 //! batch of sampled rows, a remote model), calls [`Play::respond`] and gets back what to show next.
 //! The caller keeps the conversation; the session keeps the episode and its record.
 
-use crate::grammar;
+use crate::grammar::{self, Turn};
 use crate::play::{Closed, Play, Reply, World};
 use crate::prompt::{Prompt, PromptError, PromptStyle};
 use crate::reward::{RewardWeights, reward};
+use crate::script_cache::task_key;
 use crate::trajectory::{EpisodeEnding, EpisodeOutcome, Tool, Trajectory, TurnRecord};
 use jail::exec::{Fault, Outcome};
 use sandbox::env::{Action, Episode, EpisodeConfig, EpisodeFault, Feedback, TaskSuite};
@@ -61,6 +62,22 @@ impl World for MleWorld<'_> {
         let task = self.suite.task(item).ok_or_else(unknown)?;
         Ok(Box::new(Session::open(self.suite, task, self.rules)?))
     }
+
+    fn cache_key(&self, item: &TaskId) -> Option<String> {
+        let rules = serde_json::to_string(self.rules).ok()?;
+        Some(format!("{} {rules}", task_key(self.suite.task(item)?)))
+    }
+
+    fn turn_cache_key(&self, text: &str) -> String {
+        turn_key(&grammar::parse(text))
+    }
+}
+
+/// A turn without the words of its thought, which nothing follows from. That there is one earns the
+/// format reward.
+fn turn_key(turn: &Turn) -> String {
+    let action = serde_json::to_string(&turn.action).expect("an action is plain text");
+    format!("{} {action}", turn.has_thought)
 }
 
 /// An episode on an MLE task in conversation form.
@@ -73,6 +90,8 @@ pub struct Session {
     episode: Episode,
     turns: Vec<TurnRecord>,
     timed_out: bool,
+    /// Whether the last reply follows from the turns alone.
+    is_repeatable: bool,
 }
 
 impl Session {
@@ -92,6 +111,7 @@ impl Session {
             episode: suite.reset(task, &rules.episode)?,
             turns: Vec::new(),
             timed_out: false,
+            is_repeatable: false,
         })
     }
 }
@@ -101,12 +121,15 @@ impl Play for Session {
         let turn = grammar::parse(text);
         let step = self.episode.step(&turn.action)?;
         self.timed_out |= matches!(step.outcome, Some(Outcome::TimedOut));
-        self.turns.push(TurnRecord {
+        let record = TurnRecord {
             tool: Tool::of(&turn.action),
             has_thought: turn.has_thought,
             outcome: step.outcome,
             seconds: step.wall.as_secs_f64(),
-        });
+            cached: false,
+        };
+        self.is_repeatable = record.ended_by_itself() && !step.depends_on_time;
+        self.turns.push(record);
         Ok(match (&turn.action, step.done) {
             (Action::Answer, _) => Reply::End(EpisodeEnding::Answered),
             (_, true) => Reply::End(EpisodeEnding::Budget),
@@ -116,6 +139,10 @@ impl Play for Session {
 
     fn turns(&self) -> &[TurnRecord] {
         &self.turns
+    }
+
+    fn is_repeatable(&self) -> bool {
+        self.is_repeatable
     }
 
     fn close(self: Box<Self>) -> Result<Closed, EpisodeFault> {
@@ -128,5 +155,30 @@ impl Play for Session {
             feedback: Some(self.feedback),
             outcome: EpisodeOutcome::Mle(finish),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turn_key_is_of_the_action_and_whether_there_is_a_thought() {
+        let key = |text: &str| turn_key(&grammar::parse(text));
+        let script = key(&grammar::python_turn("a forest", "print(1)"));
+        assert_eq!(key(&grammar::python_turn("other words", "print(1)")), script);
+        let others = [
+            grammar::python_turn("", "print(1)"),
+            grammar::python_turn("a forest", "print(2)"),
+            grammar::score_turn("a forest"),
+            grammar::answer_turn("a forest"),
+            "<tool_call>".to_owned(),
+            "neither".to_owned(),
+        ];
+        let mut keys: Vec<String> = others.iter().map(|text| key(text)).collect();
+        keys.push(script);
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), others.len() + 1, "{keys:?}");
     }
 }

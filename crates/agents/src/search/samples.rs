@@ -213,6 +213,7 @@ impl SearchAsk {
                 has_thought: readable,
                 outcome: run.map(|run| run.outcome.clone()),
                 seconds: run.map_or(0.0, |run| run.wall),
+                cached: false,
             }],
             ending: EpisodeEnding::Answered,
             timed_out: false,

@@ -11,6 +11,7 @@ use super::samples::SearchAsk;
 use crate::play::{Closed, Play, Reply, World};
 use crate::prompt::{Prompt, PromptError};
 use crate::reward::{RewardWeights, reward};
+use crate::script_cache::task_key;
 use crate::trajectory::{EpisodeEnding, EpisodeOutcome, Tool, TurnRecord};
 use jail::exec::{Fault, Outcome};
 use sandbox::env::{
@@ -74,6 +75,12 @@ impl World for OperatorWorld<'_> {
             result: None,
         }))
     }
+
+    fn cache_key(&self, item: &TaskId) -> Option<String> {
+        let (task, _) = self.asks.get(item)?;
+        let rules = serde_json::to_string(&(self.config, self.weights)).ok()?;
+        Some(format!("{item} {} {rules}", task_key(task)))
+    }
 }
 
 /// One answer to a question.
@@ -98,6 +105,7 @@ impl Play for OperatorPlay {
                     has_thought: false,
                     outcome: None,
                     seconds: 0.0,
+                    cached: false,
                 };
                 (turn, EpisodeResult { grade: None, refusal: Some(unreadable.0) })
             }
@@ -109,6 +117,10 @@ impl Play for OperatorPlay {
 
     fn turns(&self) -> &[TurnRecord] {
         &self.turns
+    }
+
+    fn is_repeatable(&self) -> bool {
+        self.turns.last().is_some_and(TurnRecord::ended_by_itself)
     }
 
     fn close(self: Box<Self>) -> Result<Closed, EpisodeFault> {
@@ -146,6 +158,7 @@ impl OperatorPlay {
             has_thought: true,
             outcome: Some(run.outcome),
             seconds: run.wall.as_secs_f64(),
+            cached: false,
         };
         Ok((turn, result))
     }

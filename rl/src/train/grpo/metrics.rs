@@ -11,6 +11,7 @@ use crate::run::view::StepSummary;
 use crate::run::watchdog::Phase;
 use crate::train::learner::UpdateStats;
 use agents::reward::RewardWeights;
+use agents::script_cache::ScriptCacheUse;
 use agents::trajectory::{EpisodeEnding, Trajectory};
 use evals::evaluation::EvaluationRow;
 use serde::{Deserialize, Serialize};
@@ -26,8 +27,32 @@ pub(super) struct StepMetrics {
     pub(super) train: Option<TrainMetrics>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) validation: Option<EpisodeSummary>,
+    /// Of the training episodes and the validation, if there is a script cache.
+    #[serde(flatten)]
+    pub(super) script_cache: Option<ScriptCacheMetrics>,
     #[serde(flatten)]
     pub(super) times: PhaseTimes,
+}
+
+/// What the script cache was used for since the line before, or since the start.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct ScriptCacheMetrics {
+    /// Share of scripts that were answered from the cache, in [0, 1]; 0 without scripts.
+    cached_scripts: f64,
+    /// Cached replies that were compared with a real run.
+    cache_checks: u64,
+    /// Real runs whose reply, outcome or reward was another than the cached one.
+    cache_mismatches: u64,
+}
+
+impl From<ScriptCacheUse> for ScriptCacheMetrics {
+    fn from(found: ScriptCacheUse) -> Self {
+        Self {
+            cached_scripts: found.share(),
+            cache_checks: found.checks,
+            cache_mismatches: found.mismatches,
+        }
+    }
 }
 
 /// Seconds that each phase took since the line before, or since the start; `step_seconds` is their

@@ -160,6 +160,7 @@ fn page_of_turns_is_a_chain_and_compares_with_the_last_turn_that_has_a_script() 
                 has_thought: false,
                 outcome: ran.then_some(Outcome::Finished),
                 seconds: 0.5,
+                cached: false,
             },
             code: ran.then(|| run.blob(&code)),
             reply: Some(run.blob("go on")),
