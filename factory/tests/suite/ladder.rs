@@ -16,7 +16,8 @@ pub(crate) fn gains(suite: &TaskSuite, task: &Task) -> ([f64; 5], f64) {
     let world = MleWorld { suite, rules: &rules };
     let (style, stream) = (ScriptStyle::Evaluation, Stream::root(1));
     let stage = RunnerContext { world, style, workers: 2, stream };
-    let jobs = ScriptedLevel::ALL.map(|approach| ScriptedJob { task, approach, attempt: 0 });
+    let jobs =
+        ScriptedLevel::ALL.map(|level| ScriptedJob { task, approach: level.into(), attempt: 0 });
     let mut scores = BTreeMap::new();
     run_episodes(&stage, &jobs, &mut |played| {
         let played = played.unwrap();
