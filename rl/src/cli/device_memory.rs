@@ -45,7 +45,7 @@ mod tests {
         let eight = of("8x80GiB").unwrap();
         assert_eq!((eight.count, eight.each), (8, one.each));
         assert!(eight.note().unwrap().contains("8 devices"));
-        for wrong in ["", "x80GiB", "0x80GiB", "8x", "8x80", "80"] {
+        for wrong in ["", "x80GiB", "0x80GiB", "8x", "8x80G"] {
             assert!(of(wrong).is_err(), "{wrong}");
         }
     }

@@ -44,7 +44,8 @@ mod tests {
     fn an_unknown_name_lists_the_known_ones() {
         let error = open("sandmel").unwrap_err().to_string();
         assert!(
-            error.contains("`sandmel`") && error.contains("`curriculum`, `sandmle`, `sparse`"),
+            error.contains("`sandmel`")
+                && error.contains("`curriculum`, `format`, `sandmle`, `sparse`"),
             "{error}"
         );
     }
