@@ -55,7 +55,7 @@ for number in $corpora; do
 
     # The best demonstration of each training task.
     mkdir -p "$run/demonstrations/episodes"
-    ln -sfn "$PWD/$run/sft/demonstrations.jsonl" "$run/demonstrations/episodes/demonstrations.jsonl"
+    ln -sfn "$(realpath "$run/sft/demonstrations.jsonl")" "$run/demonstrations/episodes/demonstrations.jsonl"
     "$bin/rl" sft --model small --tasks "$corpus/tasks" --seed "$seed" \
       --episodes "$run/demonstrations" --set best_of=12 --set epochs=96 --out "$run/best"
 
