@@ -141,7 +141,7 @@ fn standard(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| (value - mean) * scale).collect()
 }
 
-/// Of standardised values.
+/// Pearson's correlation of two columns with mean 0 and variance 1, within ±1; 0 for a constant.
 fn correlation(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>() / a.len().max(1) as f64
 }

@@ -111,7 +111,7 @@ pub struct TrainSettings {
     /// How the rewards of a group are normalised into advantages.
     pub advantage: Normalisation,
     /// A control experiment: before advantages are made of them, the rewards of a group change
-    /// places by chance, so that nothing can be learnt from them. Records keep the true ones.
+    /// places by chance, so that they teach nothing. Records keep the true ones.
     #[serde(default, skip_serializing_if = "is_off")]
     pub shuffle_rewards: bool,
     /// The optimizer's settings, gradient clipping included.
