@@ -93,7 +93,15 @@ enum RlCommand {
     /// is a result, and the others go on: each runs in a process of its own.
     #[command(verbatim_doc_comment)]
     Bench(Box<DeviceBenchArgs>),
-    /// Write a page about a run, or about all stages together.
+    /// Show what was learnt in a run and an evaluation, and write a page about all stages.
+    ///
+    ///   rl report --grpo grpo --eval eval
+    ///   rl report --tasks tasks --sft sft --grpo grpo --eval eval --out page.html --json learnt.json
+    ///
+    /// The tables on standard output say which approaches policies choose, what of their scripts is
+    /// in no demonstration, what they gain on seen and on new prompts, and how far they are from the
+    /// scripted agents. docs/METRICS.md explains the numbers.
+    #[command(verbatim_doc_comment)]
     Report(ReportArgs),
 }
 

@@ -1,7 +1,21 @@
-//! The page about a run, or about the whole main job: what was made, how it was learnt, what came
-//! of it.
+//! The page about a run, or about the whole main job: how tasks were made, learning curves, agents
+//! side by side, and what was learnt.
 
+mod approach;
 mod curves;
+mod evidence;
+#[cfg(test)]
+mod fixture;
+pub mod learnt;
+mod lineage;
+pub mod parts;
+mod section;
+mod tables;
+
+pub use approach::{Approach, ApproachResult, ApproachRow};
+pub use evidence::Evidence;
+pub use lineage::DemonstrationSource;
+pub use section::{LEARNT_VERSION, LearntFile, LearntSection};
 
 use agents::trajectory::{self, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -26,7 +40,13 @@ pub struct ReportSources {
     pub grpo: Option<Utf8PathBuf>,
     /// The folder of `rl eval`.
     pub eval: Option<Utf8PathBuf>,
+    /// The run of `rl sft` whose demonstrations policies are compared with. If it is not given, the
+    /// settings of the runs tell.
+    pub demonstrations: Option<Utf8PathBuf>,
 }
+
+/// The name of the policy with fresh weights in an evaluation.
+const RANDOM: &str = "random";
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +66,18 @@ pub enum ReportError {
         #[source]
         source: serde_json::Error,
     },
+    /// Settings of a run are damaged.
+    #[error("failed to parse `{path}`")]
+    Toml {
+        /// The file.
+        path: Utf8PathBuf,
+        /// What the parser found.
+        #[source]
+        source: Box<toml::de::Error>,
+    },
+    /// There are no demonstrations where they were said to be.
+    #[error("`{0}` has no `demonstrations.jsonl`; name the folder of a run of `rl sft`")]
+    NoDemonstrations(Utf8PathBuf),
     /// The evaluation is of another version.
     #[error("`{path}` has version {found}; this build reads version {EVALUATION_VERSION}")]
     Version {
@@ -65,12 +97,12 @@ pub enum ReportError {
     Trajectories(#[from] TrajectoryError),
 }
 
-/// Writes the page to `out`.
+/// Writes the page to `out`; returns what it says was learnt.
 ///
 /// # Errors
 /// [`ReportError`] if a source is missing or broken.
-pub fn write(sources: &ReportSources, out: &Utf8Path) -> Result<(), ReportError> {
-    let ReportSources { tasks, sft, grpo, eval } = sources;
+pub fn write(sources: &ReportSources, out: &Utf8Path) -> Result<LearntFile, ReportError> {
+    let ReportSources { tasks, sft, grpo, eval, demonstrations: _ } = sources;
     if [tasks, sft, grpo, eval].iter().all(|source| source.is_none()) {
         return Err(ReportError::Nothing);
     }
@@ -94,17 +126,20 @@ pub fn write(sources: &ReportSources, out: &Utf8Path) -> Result<(), ReportError>
         (Some(run), Some(lines)) => facts(run, lines),
         _ => Vec::new(),
     };
+    let learnt = LearntFile::read(sources)?;
     let report = Report {
         title,
         facts,
         evaluation,
+        sections: learnt.sections(),
         charts,
         funnel: tasks.as_deref().map(funnel).transpose()?.unwrap_or_default(),
         tasks: corpus.as_ref().map(cards).transpose()?.unwrap_or_default(),
         trajectories,
         settings: settings(&[("rl sft", sft), ("rl train", grpo), ("rl eval", eval)])?,
     };
-    Ok(files::write_atomic(out, report.html().as_bytes())?)
+    files::write_atomic(out, report.html().as_bytes())?;
+    Ok(learnt)
 }
 
 fn evaluation(folder: &Utf8Path) -> Result<Evaluation, ReportError> {
@@ -169,17 +204,7 @@ fn cards(corpus: &Corpus) -> Result<Vec<TaskCard>, ReportError> {
 /// Episodes of a run of `rl train`: the best of its first step, and the best and the worst of its
 /// last.
 fn played(folder: &Utf8Path) -> Result<Vec<(String, Trajectory)>, ReportError> {
-    let mut files = Vec::new();
-    if folder.is_dir() {
-        for entry in folder.read_dir_utf8()? {
-            let path = entry?.into_path();
-            let step = path.file_stem().and_then(|stem| stem.strip_prefix("step-"));
-            if let Some(step) = step.and_then(|step| step.parse::<u64>().ok()) {
-                files.push((step, path));
-            }
-        }
-    }
-    files.sort();
+    let files = section::step_files(folder)?;
     let mut chosen = Vec::new();
     if let (Some((first, early)), Some((last, late))) = (files.first(), files.last()) {
         let mut pick = |step: u64, name: &str, from: Option<Trajectory>| {
@@ -210,7 +235,7 @@ fn to_read(
         .rows
         .iter()
         .map(|row| row.agent.as_str())
-        .filter(|name| !name.contains('/') && *name != "random")
+        .filter(|name| !name.contains('/') && *name != RANDOM)
         .collect();
     let (Some(first), Some(last)) = (policies.first(), policies.last()) else {
         return Ok(Vec::new());

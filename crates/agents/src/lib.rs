@@ -14,6 +14,7 @@ pub mod reference;
 pub mod reward;
 pub mod run;
 pub mod scaffold;
+pub mod script;
 pub mod script_cache;
 pub mod search;
 pub mod trajectory;

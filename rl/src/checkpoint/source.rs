@@ -27,7 +27,8 @@ pub enum BuiltIn {
 }
 
 impl BuiltIn {
-    fn named(name: &str) -> Option<Self> {
+    /// The shape with this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
         match name {
             "tiny" => Some(Self::Tiny),
             "small" => Some(Self::Small),
@@ -105,7 +106,7 @@ pub fn locate(name: &str) -> Result<PolicySource, SourceError> {
 
 /// The folder itself, where it is a link: what was made with it is then not taken for what another
 /// target would have made.
-fn followed(folder: &Utf8Path) -> Utf8PathBuf {
+pub(crate) fn followed(folder: &Utf8Path) -> Utf8PathBuf {
     // Without the slash at its end, behind which no link is seen.
     let folder: Utf8PathBuf = folder.components().collect();
     match (folder.read_link_utf8(), folder.parent()) {

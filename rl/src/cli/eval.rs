@@ -4,6 +4,7 @@ use super::benchmark::BenchFlags;
 use super::policies::NamedPolicies;
 use super::{ProgressBars, RunFlags};
 use crate::eval::{self, EvalSettings};
+use crate::report::LearntSection;
 use crate::run::settings::{Validate as _, claim, resolve};
 use anyhow::{Result, bail};
 use camino::Utf8PathBuf;
@@ -59,7 +60,7 @@ struct EvalFlags {
 }
 
 impl EvalArgs {
-    /// Evaluates the agents; returns the table of results.
+    /// Evaluates the agents; returns the table of results and those of what was learnt.
     ///
     /// # Errors
     /// If settings are invalid, a policy cannot be opened, or an evaluation fails.
@@ -86,6 +87,11 @@ impl EvalArgs {
         let stream = Stream::root(settings.seed).child("random policy");
         let contestants = policies.open(settings.dtype, device, stream)?;
         let evaluation = eval::run(&settings, &contestants, out, bars)?;
-        Ok(evaluation.table())
+        let mut text = evaluation.table();
+        if let Some(learnt) = LearntSection::of_evaluation(out, &evaluation, None)? {
+            text.push('\n');
+            text.push_str(&learnt.page("What was learnt").markdown());
+        }
+        Ok(text)
     }
 }

@@ -284,12 +284,19 @@ fn the_loops_run_resume_and_report() {
     let page = dir.join("report.html");
     let sources = ReportSources {
         tasks: Some(tasks),
-        sft: Some(run),
+        sft: Some(run.clone()),
         grpo: Some(grpo.clone()),
         eval: Some(out),
+        demonstrations: Some(run),
     };
-    report::write(&sources, &page).unwrap();
+    let learnt = report::write(&sources, &page).unwrap();
+    let [training, evaluation] = [learnt.training, learnt.evaluation].map(|it| it.unwrap().learnt);
+    assert_eq!(training.policies, ["update 1", "update 2"]);
+    assert_eq!(evaluation.policies, ["sft", "grpo"]);
+    assert_eq!(evaluation.regret.unwrap().scripted.len(), 4, "the oracle takes no part");
+    assert!([training.novelty.len(), evaluation.novelty.len()] == [2, 2]);
     let html = fs::read_to_string(&page).unwrap();
+    assert!(html.contains("<h2>What was learnt: evaluation</h2>"));
     assert!(html.contains("scripted/forest") && html.contains("<svg") && !html.contains("http://"));
 
     // A run alone, without settings and then with.

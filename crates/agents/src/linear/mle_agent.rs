@@ -77,6 +77,14 @@ fn parse(answer: &str) -> Result<MleAction, String> {
     })
 }
 
+/// The script that a turn runs, if it is one that runs a script.
+pub(super) fn script(turn: &str) -> Option<String> {
+    match parse(turn).ok()? {
+        MleAction::ValidateCode { code } | MleAction::ExecuteCode { code } => Some(code),
+        MleAction::RequestInfo { .. } => None,
+    }
+}
+
 /// The turn that runs a script.
 pub(super) fn execute_turn(code: &str) -> String {
     written(&MleAction::ExecuteCode { code: code.to_owned() })

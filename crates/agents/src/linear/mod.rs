@@ -24,6 +24,11 @@ pub fn script_turn(agent: LinearAgent, thought: &str, code: &str) -> String {
     }
 }
 
+/// The script that a turn of MLE-Dojo's agent runs; `None` if it is no such turn, or runs none.
+pub fn script_of_action(turn: &str) -> Option<String> {
+    mle_agent::script(turn)
+}
+
 /// The turn of an agent that has nothing more to do: it ends where that can be said, else it asks
 /// for something that costs nothing.
 pub fn last_turn(agent: LinearAgent, thought: &str) -> String {

@@ -4,9 +4,11 @@
 mod leaderboard;
 mod page;
 mod run_pages;
+mod table;
 mod tree_page;
 
 pub use leaderboard::{LeaderboardPage, LeaderboardTable};
-pub use page::{CardError, Report, TaskCard};
+pub use page::{CardError, Report, ReportSection, TaskCard};
 pub use run_pages::RunPages;
+pub use table::ReportTable;
 pub use tree_page::TreePage;

@@ -1,5 +1,6 @@
 //! The HTML page of a report, in the order of its sections.
 
+use super::table::ReportTable;
 use crate::evaluation::{Evaluation, EvaluationRow, percent};
 use agents::trajectory::{EpisodeOutcome, Source, Trajectory};
 use camino::Utf8PathBuf;
@@ -27,6 +28,8 @@ pub struct Report {
     pub facts: Vec<(String, String)>,
     /// Agents side by side.
     pub evaluation: Option<Evaluation>,
+    /// Tables under headings of their own.
+    pub sections: Vec<ReportSection>,
     /// Learning curves of a training run.
     pub charts: Vec<LineChart>,
     /// Stages of task making and how many tasks passed or left there, in order.
@@ -37,6 +40,37 @@ pub struct Report {
     pub trajectories: Vec<(String, Trajectory)>,
     /// Settings to look up, as written, each with a heading.
     pub settings: Vec<(String, String)>,
+}
+
+/// Tables under one heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportSection {
+    /// The heading, as plain text.
+    pub title: String,
+    /// What is said before the tables.
+    pub note: String,
+    /// The tables, in order.
+    pub tables: Vec<ReportTable>,
+}
+
+impl ReportSection {
+    /// The section in Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("## {}\n\n{}\n", self.title, self.note);
+        for table in &self.tables {
+            text.push('\n');
+            text.push_str(&table.markdown());
+        }
+        text
+    }
+
+    fn html(&self) -> Markup {
+        html! {
+            h2 { (self.title) }
+            p { (self.note) }
+            @for table in &self.tables { (table.html()) }
+        }
+    }
 }
 
 /// A task as shown on the page.
@@ -144,6 +178,7 @@ impl Report {
                 h2 { "Comparison" }
                 (comparison(evaluation))
             }
+            @for section in &self.sections { (section.html()) }
             @if !self.charts.is_empty() {
                 h2 { "Learning curves" }
                 div.grid { @for chart in &self.charts { section.card { (chart.html()) } } }
@@ -287,6 +322,16 @@ mod tests {
             title: evil.to_owned(),
             facts: vec![(evil.to_owned(), evil.to_owned())],
             evaluation: None,
+            sections: vec![ReportSection {
+                title: "What was learnt".to_owned(),
+                note: evil.to_owned(),
+                tables: vec![ReportTable {
+                    title: evil.to_owned(),
+                    note: evil.to_owned(),
+                    columns: vec![evil.to_owned(); 2],
+                    rows: vec![vec![evil.to_owned(); 2]],
+                }],
+            }],
             charts: vec![LineChart {
                 title: evil.to_owned(),
                 x_label: evil.to_owned(),
@@ -303,7 +348,8 @@ mod tests {
         for refused in ["<script", "\u{1b}", "http:", "https:", "src=", "href="] {
             assert!(!html.contains(refused), "{refused:?}");
         }
-        for heading in ["Learning curves", "How the tasks were made", "Settings"] {
+        for heading in ["What was learnt", "Learning curves", "How the tasks were made", "Settings"]
+        {
             assert!(html.contains(&format!("<h2>{heading}</h2>")), "{heading}");
         }
         for heading in ["Comparison", "Example tasks", "Trajectories"] {
