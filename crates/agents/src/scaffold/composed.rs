@@ -3,9 +3,9 @@
 //!
 //! The parts are drawn at random and weakly, for a policy to learn each of them and to put them
 //! together better. Every part is a few lines that stand for themselves, imports included, so that
-//! any sequence of parts is a script. What is likely to be strongest is never demonstrated:
-//! columns made of pairs are shown with simple models alone, and never where two models are blended
-//! ([`Composition::is_shown`]).
+//! any sequence of parts is a script. What is likely to be strongest is never demonstrated: columns
+//! made of pairs are shown with one simple model, and of models whose predictions are averaged both
+//! are simple ([`Composition::is_shown`]).
 
 use super::recipe::TargetKind;
 use rand::seq::{IndexedRandom, IteratorRandom};
@@ -188,11 +188,14 @@ impl Composition {
         }
     }
 
-    /// Whether it may be demonstrated. What is not: columns of pairs with an ensemble of trees, or
-    /// with two models.
+    /// Whether it may be demonstrated. What is not: columns of pairs with an ensemble of trees or
+    /// with two models, and an ensemble of trees as one of two models.
     fn is_shown(&self) -> bool {
         let pairs = self.features.iter().any(|feature| feature.is_of_pairs());
-        !pairs || (self.model.is_simple() && self.second.is_none())
+        match self.second {
+            Some(second) => !pairs && self.model.is_simple() && second.is_simple(),
+            None => !pairs || self.model.is_simple(),
+        }
     }
 
     /// The plan in words: what comes before the script.
@@ -291,10 +294,13 @@ mod tests {
         for plan in &plans {
             let pairs = plan.contains("products") || plan.contains("ratios");
             let trees = ["forest", "trees", "boosting"].iter().any(|word| plan.contains(word));
-            assert!(!(pairs && trees), "{plan}");
+            let models = ["a line", "neighbours", "a forest", "extra trees", "boosting"];
+            let count: usize = models.iter().map(|model| plan.matches(model).count()).sum();
+            assert!(!(trees && (pairs || count > 1)) && !(pairs && count > 1), "{plan}");
         }
-        for plan in ["Plan: products, a line.", "Plan: a line, a forest.", "Plan: ranks, boosting."]
-        {
+        let shown =
+            ["Plan: products, a line.", "Plan: a line, neighbours.", "Plan: ranks, boosting."];
+        for plan in shown {
             assert!(plans.contains(plan), "{plan}");
         }
     }
