@@ -1,6 +1,6 @@
 //! How large each case is.
 
-use crate::model::{LoraSettings, LoraTarget, Mixture, Published, Qwen3Config};
+use crate::model::{LoraSettings, Mixture, Published, Qwen3Config};
 use crate::train::grpo::TrainSettings;
 use crate::train::presets::{Dtype, Scale};
 use serde::{Deserialize, Serialize};
@@ -102,14 +102,8 @@ impl BenchSizes {
 
     /// Adapters of the case's rank beside every projection that can have one.
     pub fn lora(&self, config: &Qwen3Config) -> LoraSettings {
-        let mut targets = LoraSettings::default().targets;
-        let is_dense = |layer| config.mixture_of(layer).is_none();
-        if !(0..config.num_hidden_layers).any(is_dense) {
-            // Those of experts cannot.
-            targets =
-                vec![LoraTarget::QProj, LoraTarget::KProj, LoraTarget::VProj, LoraTarget::OProj];
-        }
-        LoraSettings { rank: self.lora_rank, alpha: 2.0 * self.lora_rank as f64, targets }
+        let alpha = 2.0 * self.lora_rank as f64;
+        LoraSettings { rank: self.lora_rank, alpha, ..LoraSettings::default() }.fitted(config)
     }
 }
 

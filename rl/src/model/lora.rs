@@ -1,6 +1,7 @@
 //! Low-rank adapters (Hu et al. 2021): the model is frozen, and small matrices beside its
 //! projections are trained. In and out in PEFT's format.
 
+use super::config::Qwen3Config;
 use super::load::{LoadError, Weights, write_safetensors};
 use super::qwen3::Qwen3;
 use crate::run::settings::{SettingsError, require};
@@ -53,7 +54,7 @@ impl LoraTarget {
 /// | --- | --- | --- |
 /// | `rank` | 32 | rank of every update |
 /// | `alpha` | 64 | updates are scaled by `alpha / rank` |
-/// | `targets` | all seven | projections that have one; those of experts cannot |
+/// | `targets` | all seven that the model has | projections that have one; those of experts cannot |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoraSettings {
@@ -81,6 +82,20 @@ impl Default for LoraSettings {
 }
 
 impl LoraSettings {
+    /// These for a model of this shape. Of all seven projections, which nobody has chosen, a model
+    /// whose feed-forward parts are all experts has four.
+    #[must_use]
+    pub fn fitted(self, config: &Qwen3Config) -> Self {
+        let has_dense =
+            (0..config.num_hidden_layers).any(|layer| config.mixture_of(layer).is_none());
+        if has_dense || self.targets != Self::default().targets {
+            return self;
+        }
+        let targets =
+            vec![LoraTarget::QProj, LoraTarget::KProj, LoraTarget::VProj, LoraTarget::OProj];
+        Self { targets, ..self }
+    }
+
     /// Checks what types cannot.
     ///
     /// # Errors
@@ -162,10 +177,11 @@ impl Lora {
     /// `1 / sqrt(I)`, as PEFT draws it, and B is zero.
     ///
     /// # Errors
-    /// [`LoadError::NoProjection`] if no layer has one of the projections.
+    /// [`LoadError::NoProjection`] if no layer has one of the projections that were chosen.
     pub fn attach(self, model: &mut Qwen3, stream: Stream) -> Result<(), LoadError> {
         let rank = self.settings.rank;
-        self.adapt(model, &mut |name, outputs, inputs| {
+        let fitted = Self { settings: self.settings.fitted(model.config()), ..self };
+        fitted.adapt(model, &mut |name, outputs, inputs| {
             let bound = (inputs as f64).sqrt().recip();
             let mut rng = stream.child(name).rng();
             let count = usize::try_from(rank * inputs).unwrap_or(0);
@@ -245,8 +261,39 @@ pub(super) fn save_adapters(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Packed, Qwen3Config, signed};
+    use crate::model::{Mixture, Packed, signed};
     use tch::{Device, Kind, no_grad};
+
+    #[test]
+    fn experts_have_no_adapters_unless_they_are_asked_for() {
+        let mixture = Mixture {
+            experts: 4,
+            per_token: 2,
+            intermediate_size: 16,
+            normalise: true,
+            sparse_step: 1,
+            dense_layers: Vec::new(),
+        };
+        let config = Qwen3Config { mixture: Some(mixture), ..Qwen3Config::tiny(40, 1, 2) };
+        let attached = |targets: Option<LoraTarget>, config: &Qwen3Config| {
+            let mut settings = LoraSettings::default();
+            if let Some(target) = targets {
+                settings.targets = vec![target];
+            }
+            let mut model = Qwen3::random(config, Kind::Float, Device::Cpu, Stream::root(1));
+            let lora = Lora { settings, base: "base".into() };
+            lora.attach(&mut model, Stream::root(2))?;
+            Ok(model.lora().unwrap().settings.targets.len())
+        };
+        let result = |targets, config| -> Result<usize, LoadError> { attached(targets, config) };
+        assert_eq!(result(None, &config).unwrap(), 4);
+        let refused = result(Some(LoraTarget::UpProj), &config).unwrap_err();
+        assert!(matches!(refused, LoadError::NoProjection(_)), "{refused}");
+        // One layer without experts is enough to have them all.
+        let mut mixed = config.clone();
+        mixed.mixture.as_mut().unwrap().dense_layers = vec![1];
+        assert_eq!(result(None, &mixed).unwrap(), 7);
+    }
 
     #[test]
     fn merged_adapters_change_the_model_as_those_beside_it_do() {
