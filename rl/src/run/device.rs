@@ -273,7 +273,9 @@ mod tests {
     }
 
     #[test]
-    fn auto_always_finds_something() {
-        assert!(DeviceChoice::Auto.resolve().is_ok());
+    fn auto_is_a_gpu_where_there_is_one() {
+        let found = DeviceChoice::Auto.resolve().unwrap();
+        let expected = if Cuda::is_available() { Device::Cuda(0) } else { Device::Cpu };
+        assert_eq!(found, expected);
     }
 }

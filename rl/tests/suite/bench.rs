@@ -131,9 +131,8 @@ fn results_of_several_runs_become_one_table() {
 #[test]
 fn the_cuda_half_of_libtorch_is_found() {
     let folder = Utf8Path::new(env!("RL_LIBTORCH_LIB"));
-    if !folder.join("libtorch_cuda.so").exists() {
-        return;
-    }
+    let cuda = folder.join("libtorch_cuda.so");
+    assert!(cuda.exists(), "there is no `{cuda}`; test with the torch of `make venv`, which has it");
     let dir = tempfile::tempdir().unwrap();
     let dir = Utf8Path::from_path(dir.path()).unwrap();
     let source = dir.join("driver.c");
