@@ -245,6 +245,7 @@ fn cache_of(
     let shapes: Vec<Qwen3Config> = shapes.collect::<Result<_>>()?;
     let parameters: i64 = shapes.iter().map(Qwen3Config::parameter_count).sum();
     let weights = u64::try_from(parameters)? * dtype.kind().elt_size_in_bytes() as u64;
-    let left = shapes.iter().map(|shape| Ok(cache_beside(weights, settings, shape, dtype, limit)?));
+    let of = (dtype, device);
+    let left = shapes.iter().map(|shape| Ok(cache_beside(weights, settings, shape, of, limit)?));
     Ok(left.collect::<Result<Vec<_>>>()?.into_iter().max())
 }

@@ -219,11 +219,17 @@ impl Generator for NativeGenerator<'_> {
 mod tests {
     use super::*;
     use crate::generate::sample::Sampling;
-    use crate::model::Qwen3Config;
+    use crate::model::{CpuLinear, Qwen3Config};
     use tasks::stream::Stream;
     use tch::{Device, Kind};
 
-    const ROOM: Capacity = Capacity { rows: 2, context: 60, cache: None, merge_adapters: true };
+    const ROOM: Capacity = Capacity {
+        rows: 2,
+        context: 60,
+        cache: None,
+        merge_adapters: true,
+        cpu_linear: CpuLinear::Auto,
+    };
 
     fn turn(seed: u64) -> TurnOptions {
         let (sampling, stream) = (Sampling::default(), Stream::root(seed));

@@ -2,6 +2,7 @@
 
 use super::config::Qwen3Config;
 use super::cpu;
+use super::cpu_linear::CpuLinear;
 use super::kv_cache::{CacheRows, KvCache};
 use super::linear::FusedLinear;
 use super::rope::Angles;
@@ -65,11 +66,12 @@ pub(super) enum Past {
 }
 
 impl Attention {
-    /// The same for generation: with gains joined once, and adapters merged if `merge` asks for it.
-    pub(super) fn for_generation(&self, merge: bool) -> Self {
+    /// The same for generation: with gains joined once, adapters merged if `merge` asks for it, and
+    /// matrices packed as `choice` needs them.
+    pub(super) fn for_generation(&self, merge: bool, choice: CpuLinear) -> Self {
         Self {
-            qkv_proj: self.qkv_proj.for_generation(merge),
-            o_proj: self.o_proj.for_generation(merge),
+            qkv_proj: self.qkv_proj.for_generation(merge, choice),
+            o_proj: self.o_proj.for_generation(merge, choice),
             q_norm: self.q_norm.shallow_clone(),
             k_norm: self.k_norm.shallow_clone(),
             head_gains: Some(self.joined_gains()),

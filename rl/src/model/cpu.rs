@@ -494,7 +494,8 @@ fn narrow(x: f64) -> f32 {
 mod tests {
     use super::*;
     use crate::model::{
-        CacheRows, CacheShape, KvCache, Mixture, NewTokens, Packed, Qwen3, Qwen3Config, signed,
+        CacheRows, CacheShape, CpuLinear, KvCache, Mixture, NewTokens, Packed, Qwen3, Qwen3Config,
+        signed,
     };
     use proptest::prelude::*;
     use std::cell::Cell;
@@ -550,8 +551,13 @@ mod tests {
             let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(3));
             let ids: Vec<i64> = (0..26).map(|i| (i * 7) % 60).collect();
             let plain = model.forward(&Packed::new(ids.chunks(13), Device::Cpu)).view([2, 13, 60]);
-            for listed in [false, true] {
-                let model = model.for_generation(true);
+            for (listed, choice) in [
+                (false, CpuLinear::Mkl),
+                (true, CpuLinear::Mkl),
+                (false, CpuLinear::Onednn),
+                (true, CpuLinear::Onednn),
+            ] {
+                let model = model.for_generation(true, choice);
                 let mut cache = KvCache::new(&config, 0, 0, Kind::Float, Device::Cpu);
                 cache.resize(&[], 0, CacheShape { rows: 3, capacity: 16, reserve: 70 });
                 let rows = if listed {

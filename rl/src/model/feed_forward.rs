@@ -2,6 +2,7 @@
 
 use super::config::Mixture;
 use super::cpu;
+use super::cpu_linear::CpuLinear;
 use super::linear::FusedLinear;
 use super::load::{Fetch, LoadError};
 use tch::{Kind, Tensor};
@@ -21,15 +22,16 @@ impl FeedForward {
         }
     }
 
-    /// The same for generation, with adapters merged if `merge` asks for that.
-    pub(super) fn for_generation(&self, merge: bool) -> Self {
+    /// The same for generation, with adapters merged if `merge` asks for that, and matrices packed
+    /// as `choice` needs them. Experts are multiplied all at once, by another operator.
+    pub(super) fn for_generation(&self, merge: bool, choice: CpuLinear) -> Self {
         match self {
             Self::Dense(mlp) => Self::Dense(Mlp {
-                gate_up_proj: mlp.gate_up_proj.for_generation(merge),
-                down_proj: mlp.down_proj.for_generation(merge),
+                gate_up_proj: mlp.gate_up_proj.for_generation(merge, choice),
+                down_proj: mlp.down_proj.for_generation(merge, choice),
             }),
             Self::Experts(experts) => Self::Experts(Experts {
-                router: experts.router.for_generation(merge),
+                router: experts.router.for_generation(merge, choice),
                 gate_up_proj: experts.gate_up_proj.shallow_clone(),
                 down_proj: experts.down_proj.shallow_clone(),
                 ..*experts

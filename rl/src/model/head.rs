@@ -5,6 +5,7 @@
 //! same two products as that of any linear layer, and is taken here.
 
 use super::gradients::Gradients;
+use super::onednn::PackedWeight;
 use super::qwen3::{Qwen3, rms_norm};
 use tch::{Kind, Tensor, no_grad_guard};
 
@@ -13,6 +14,8 @@ use tch::{Kind, Tensor, no_grad_guard};
 pub(super) struct Head<'m> {
     pub(super) norm: &'m Tensor,   // [C]
     pub(super) weight: &'m Tensor, // [V, C]
+    /// The weight once more, for oneDNN, where generation uses it.
+    pub(super) packed: Option<&'m PackedWeight>,
     pub(super) eps: f64,
 }
 
@@ -24,7 +27,11 @@ impl Head<'_> {
     /// Hidden states `[N, C]` to logits `[N, V]` in f32, without gradient.
     pub(super) fn logits(&self, hidden: &Tensor) -> Tensor {
         let _guard = no_grad_guard();
-        product(&self.normed(hidden), &self.weight.tr())
+        let normed = self.normed(hidden);
+        match self.packed {
+            Some(packed) if packed.takes(&normed) => packed.forward(&normed),
+            _ => product(&normed, &self.weight.tr()),
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! A linear layer over fused projections, each with an optional low-rank adapter.
 
+use super::cpu_linear::CpuLinear;
 use super::load::LoadError;
+use super::onednn::{PackedWeight, linear};
 use tch::{Kind, Tensor};
 
 /// `y = x Wᵀ`. Published projections that share their input lie in one matrix, their outputs one
@@ -8,6 +10,8 @@ use tch::{Kind, Tensor};
 #[derive(Debug)]
 pub(super) struct FusedLinear {
     weight: Tensor, // [O, I]
+    /// The matrix once more, for oneDNN, where generation uses it.
+    packed: Option<PackedWeight>,
     parts: Vec<FusedPart>,
 }
 
@@ -48,12 +52,12 @@ impl FusedLinear {
             start += width;
         }
         let weights: Vec<Tensor> = projections.into_iter().map(|(_, weight)| weight).collect();
-        Self { weight: leaf(&Tensor::cat(&weights, 0)), parts }
+        Self { weight: leaf(&Tensor::cat(&weights, 0)), packed: None, parts }
     }
 
     /// `[.., I]` to `[.., O]`.
     pub(super) fn forward(&self, x: &Tensor) -> Tensor {
-        let plain = x.linear(&self.weight, None::<&Tensor>);
+        let plain = linear(x, &self.weight, self.packed.as_ref());
         if !self.is_adapted() {
             return plain;
         }
@@ -65,8 +69,9 @@ impl FusedLinear {
     }
 
     /// The same layer for generation: it shares the matrix, or has a copy into which adapters
-    /// are merged, if `merge` asks for that and there are any.
-    pub(super) fn for_generation(&self, merge: bool) -> Self {
+    /// are merged, if `merge` asks for that and there are any; and has one packed for oneDNN where
+    /// `choice` uses that.
+    pub(super) fn for_generation(&self, merge: bool, choice: CpuLinear) -> Self {
         let merges = merge && self.is_adapted();
         let weight = if merges {
             let parts: Vec<Tensor> = self.published().into_iter().map(|(_, part)| part).collect();
@@ -78,7 +83,8 @@ impl FusedLinear {
             let adapter = adapter.as_ref().filter(|_| !merges).map(Adapter::shared);
             FusedPart { name, start, width, adapter }
         };
-        Self { weight, parts: self.parts.iter().map(part).collect() }
+        let packed = PackedWeight::new(&weight, choice);
+        Self { weight, packed, parts: self.parts.iter().map(part).collect() }
     }
 
     fn is_adapted(&self) -> bool {

@@ -261,7 +261,7 @@ pub(super) fn save_adapters(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Mixture, Packed, signed};
+    use crate::model::{CpuLinear, Mixture, Packed, signed};
     use tch::{Device, Kind, no_grad};
 
     #[test]
@@ -275,24 +275,19 @@ mod tests {
             dense_layers: Vec::new(),
         };
         let config = Qwen3Config { mixture: Some(mixture), ..Qwen3Config::tiny(40, 1, 2) };
-        let attached = |targets: Option<LoraTarget>, config: &Qwen3Config| {
-            let mut settings = LoraSettings::default();
-            if let Some(target) = targets {
-                settings.targets = vec![target];
-            }
+        let targets = |settings: LoraSettings, config: &Qwen3Config| {
             let mut model = Qwen3::random(config, Kind::Float, Device::Cpu, Stream::root(1));
-            let lora = Lora { settings, base: "base".into() };
-            lora.attach(&mut model, Stream::root(2))?;
-            Ok(model.lora().unwrap().settings.targets.len())
+            let attached = Lora { settings, base: "base".into() }.attach(&mut model, Stream::root(2));
+            attached.map(|()| model.lora().unwrap().settings.targets.len())
         };
-        let result = |targets, config| -> Result<usize, LoadError> { attached(targets, config) };
-        assert_eq!(result(None, &config).unwrap(), 4);
-        let refused = result(Some(LoraTarget::UpProj), &config).unwrap_err();
+        assert_eq!(targets(LoraSettings::default(), &config).unwrap(), 4);
+        let chosen = LoraSettings { targets: vec![LoraTarget::UpProj], ..LoraSettings::default() };
+        let refused = targets(chosen, &config).unwrap_err();
         assert!(matches!(refused, LoadError::NoProjection(_)), "{refused}");
         // One layer without experts is enough to have them all.
         let mut mixed = config.clone();
         mixed.mixture.as_mut().unwrap().dense_layers = vec![1];
-        assert_eq!(result(None, &mixed).unwrap(), 7);
+        assert_eq!(targets(LoraSettings::default(), &mixed).unwrap(), 7);
     }
 
     #[test]
@@ -316,7 +311,10 @@ mod tests {
         });
         let beside = logits(&model);
         assert!(unchanged < 1e-6 && gap(&beside, &before) > 0.1);
-        for merged in [model.for_generation(true), model.for_generation(false), model.merged()] {
+        let (mkl, packed) = (CpuLinear::Mkl, CpuLinear::Onednn);
+        let generating = [(true, mkl), (false, mkl), (true, packed), (false, packed)]
+            .map(|(merge, choice)| model.for_generation(merge, choice));
+        for merged in generating.into_iter().chain([model.merged()]) {
             assert!(gap(&logits(&merged), &beside) < 1e-5);
         }
     }

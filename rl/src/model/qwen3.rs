@@ -15,12 +15,14 @@
 use super::attention::{Attention, CachedStep, Heads, Past, WholeStep, causal_mask};
 use super::config::Qwen3Config;
 use super::cpu;
+use super::cpu_linear::CpuLinear;
 use super::feed_forward::{Experts, FeedForward, Mlp};
 use super::head::Head;
 use super::kv_cache::{CacheRows, KvCache};
 use super::linear::{FusedLinear, MakePart};
 use super::load::{Fetch, LoadError, Weights};
 use super::lora::{Lora, MakeAdapter};
+use super::onednn::PackedWeight;
 use super::packed::Packed;
 use super::rope::Rope;
 use rand_distr::{Distribution, StandardNormal};
@@ -42,12 +44,12 @@ pub(super) struct DecoderLayer {
 }
 
 impl DecoderLayer {
-    fn for_generation(&self, merge: bool) -> Self {
+    fn for_generation(&self, merge: bool, choice: CpuLinear) -> Self {
         Self {
             input_layernorm: self.input_layernorm.shallow_clone(),
-            attention: self.attention.for_generation(merge),
+            attention: self.attention.for_generation(merge, choice),
             post_attention_layernorm: self.post_attention_layernorm.shallow_clone(),
-            feed_forward: self.feed_forward.for_generation(merge),
+            feed_forward: self.feed_forward.for_generation(merge, choice),
             eps: self.eps,
         }
     }
@@ -222,6 +224,8 @@ pub struct Qwen3 {
     layers: Vec<DecoderLayer>,
     norm: Tensor,            // [C]
     lm_head: Option<Tensor>, // [V, C]; none when tied to the embedding
+    /// The output layer once more, for oneDNN, where generation uses it.
+    packed_head: Option<PackedWeight>,
     rope: Rope,
     lora: Option<Lora>,
 }
@@ -343,17 +347,29 @@ impl Qwen3 {
             Some(leaf(&fetch(LM_HEAD, &[config.vocab_size, c])?))
         };
         let rope = Rope::new(config, kind, device);
-        Ok(Self { config: config.clone(), embed_tokens, layers, norm, lm_head, rope, lora: None })
+        Ok(Self {
+            config: config.clone(),
+            embed_tokens,
+            layers,
+            norm,
+            lm_head,
+            packed_head: None,
+            rope,
+            lora: None,
+        })
     }
 
     /// The model as generation runs it, until its weights change. It shares them, but for copies
     /// of what would otherwise be joined anew at every step; with `merge_adapters`, also of every
-    /// matrix that has adapters, which are merged into it (rounded once, from f32).
+    /// matrix that has adapters, which are merged into it (rounded once, from f32); and of matrices
+    /// for which `choice` uses oneDNN.
     #[must_use]
-    pub fn for_generation(&self, merge_adapters: bool) -> Self {
+    pub fn for_generation(&self, merge_adapters: bool, choice: CpuLinear) -> Self {
         let _guard = no_grad_guard();
-        let layers = self.layers.iter().map(|layer| layer.for_generation(merge_adapters)).collect();
+        let layer = |layer: &DecoderLayer| layer.for_generation(merge_adapters, choice);
+        let layers = self.layers.iter().map(layer).collect();
         Self {
+            packed_head: PackedWeight::new(self.head().weight, choice),
             config: self.config.clone(),
             embed_tokens: self.embed_tokens.shallow_clone(),
             layers,
@@ -369,7 +385,8 @@ impl Qwen3 {
     pub fn merged(self) -> Self {
         let _guard = no_grad_guard();
         // A layer at a time, so that no more than one is there twice.
-        let layers = self.layers.into_iter().map(|layer| layer.for_generation(true)).collect();
+        let layer = |layer: DecoderLayer| layer.for_generation(true, CpuLinear::Mkl);
+        let layers = self.layers.into_iter().map(layer).collect();
         Self { layers, lora: None, ..self }
     }
 
@@ -492,7 +509,8 @@ impl Qwen3 {
 
     pub(super) fn head(&self) -> Head<'_> {
         let weight = self.lm_head.as_ref().unwrap_or(&self.embed_tokens);
-        Head { norm: &self.norm, weight, eps: self.config.rms_norm_eps }
+        let packed = self.packed_head.as_ref();
+        Head { norm: &self.norm, weight, packed, eps: self.config.rms_norm_eps }
     }
 
     /// The trainable parameters, always in the same order.

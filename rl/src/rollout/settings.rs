@@ -2,6 +2,7 @@
 
 use crate::generate::Capacity;
 use crate::generate::sample::Sampling;
+use crate::model::{CpuLinear, has_onednn};
 use crate::run::settings::{SettingsError, require};
 use serde::{Deserialize, Serialize};
 use tasks::units::ByteSize;
@@ -14,6 +15,7 @@ use tasks::units::ByteSize;
 /// | `max_model_len` | 1536 | context length: tokens of one sequence |
 /// | `cache` | what the device has left; else room for all sequences | size of the KV cache |
 /// | `merge_adapters` | `true` where the device has room | copies of the weights with adapters merged in |
+/// | `cpu_linear` | `auto` | library of linear layers in f32 on a CPU: `auto`, `mkl` or `onednn` |
 /// | `turn_tokens` | 640 | tokens of one turn |
 /// | `trajectory_tokens` | 0 | tokens of all turns of one conversation together; 0 for no limit |
 /// | `context_overflow` | `end`; in `rl eval` `evict` | what happens at the context length |
@@ -38,6 +40,11 @@ pub struct RolloutSettings {
     /// in: fewer products a token, for the memory of the copies. Means nothing without `lora`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_adapters: Option<bool>,
+    /// The library that computes linear layers in f32 on a CPU. `auto` depends on the processor and
+    /// on the sizes alone, so that a run repeats on one machine. oneDNN needs a copy of every
+    /// matrix that it multiplies by (`docs/BUDGETS.md`).
+    #[serde(default, skip_serializing_if = "CpuLinear::is_auto")]
+    pub cpu_linear: CpuLinear,
     /// Most tokens of one turn; at least 1.
     pub turn_tokens: usize,
     /// Most tokens of all turns of one episode together; 0 for no limit but the context length.
@@ -86,6 +93,7 @@ impl RolloutSettings {
             context: self.max_model_len,
             cache: self.cache,
             merge_adapters: self.merges_adapters(),
+            cpu_linear: self.cpu_linear,
         }
     }
 
@@ -111,6 +119,12 @@ impl RolloutSettings {
             "rollout.max_model_len",
             &self.max_model_len,
             "above `rollout.turn_tokens`: a turn must fit beside its prompt",
+        )?;
+        require(
+            self.cpu_linear != CpuLinear::Onednn || has_onednn(),
+            "rollout.cpu_linear",
+            &self.cpu_linear,
+            "`auto` or `mkl`: this libtorch has no oneDNN",
         )?;
         require(
             self.sampling.check().is_ok(),

@@ -7,7 +7,7 @@
 //! besides (kernels, fragmentation) is added as a share.
 
 use crate::generate::engine::{PREFILL_PAIRS, PREFILL_TOKENS};
-use crate::model::{KvCache, LoraSettings, LoraTarget, Qwen3Config};
+use crate::model::{CpuLinear, KvCache, LoraSettings, LoraTarget, Qwen3Config};
 use crate::optim::{MomentStore, PIECE};
 use crate::rollout::RolloutSettings;
 use crate::train::batch::Memory;
@@ -20,6 +20,8 @@ use tch::Device;
 /// Memory of libtorch itself, as a share of the tensors: kernels, handles, and fragmentation of its
 /// allocator.
 const OVERHEAD: f64 = 0.08;
+/// The name of the copies that oneDNN needs.
+const PACKED: &str = "weights packed for oneDNN";
 /// If the KV cache holds fewer sequences of full length than this, a smaller optimizer is chosen.
 const ENOUGH: usize = 12;
 
@@ -136,7 +138,7 @@ impl MemoryPlan {
         }
 
         let mut plan = Self { items };
-        plan.add_rollout(&settings.rollout, config, settings.dtype);
+        plan.add_rollout(&settings.rollout, config, settings.dtype, device);
         plan
     }
 
@@ -145,19 +147,31 @@ impl MemoryPlan {
         weights: u64,
         settings: &RolloutSettings,
         config: &Qwen3Config,
-        dtype: Dtype,
+        (dtype, device): (Dtype, Device),
     ) -> Self {
         let items =
             vec![MemoryItem { name: "weights", phase: MemoryPhase::Always, bytes: weights }];
         let mut plan = Self { items };
-        plan.add_rollout(settings, config, dtype);
+        plan.add_rollout(settings, config, dtype, device);
         plan
     }
 
-    fn add_rollout(&mut self, settings: &RolloutSettings, config: &Qwen3Config, dtype: Dtype) {
+    fn add_rollout(
+        &mut self,
+        settings: &RolloutSettings,
+        config: &Qwen3Config,
+        dtype: Dtype,
+        device: Device,
+    ) {
         let narrow = bytes_of(dtype);
         let mut add =
             |name, bytes| self.items.push(MemoryItem { name, phase: MemoryPhase::Rollout, bytes });
+        if device == Device::Cpu && dtype == Dtype::F32 {
+            let packed = packed_parameters(settings.cpu_linear, config) * narrow;
+            if packed > 0 {
+                add(PACKED, packed);
+            }
+        }
         let all_rows = full_cache(settings, config, dtype);
         let cache = settings.cache.map_or(all_rows, ByteSize::bytes).min(all_rows);
         add("keys and values", cache);
@@ -197,6 +211,10 @@ impl MemoryPlan {
              model does. Train adapters instead, with `--set lora.rank=32`; or train it on several \
              GPUs with an engine for that (verl, SkyRL, TRL), for which `sandbox serve` is the \
              environment (docs/SANDBOX.md)"
+        } else if bytes(PACKED) > 0 {
+            "set `rollout.cpu_linear=mkl`, which needs no packed weights and may be slower; lower \
+             `rollout.cache`, `rollout.max_model_len` or `memory.max_tokens_per_micro_batch`, or \
+             train adapters with `--set lora.rank=32`"
         } else {
             "lower `rollout.cache`, `rollout.max_model_len` or \
              `memory.max_tokens_per_micro_batch`, set `adam.optim` to `adamw-8bit` or \
@@ -318,12 +336,12 @@ pub fn cache_beside(
     weights: u64,
     settings: &RolloutSettings,
     config: &Qwen3Config,
-    dtype: Dtype,
+    (dtype, device): (Dtype, Device),
     limit: u64,
 ) -> Result<ByteSize, MemoryPlanError> {
     let plan = |cache: ByteSize| {
         let tried = RolloutSettings { cache: Some(cache), ..settings.clone() };
-        MemoryPlan::of_generation(weights, &tried, config, dtype)
+        MemoryPlan::of_generation(weights, &tried, config, (dtype, device))
     };
     let cache = largest(settings, config, dtype, &|cache| plan(cache).peak() <= limit);
     match plan(cache).fit(limit) {
@@ -434,6 +452,20 @@ fn merged_parameters(lora: &LoraSettings, config: &Qwen3Config) -> u64 {
     let dense = any(&[GateProj, UpProj], 2 * c * f) + any(&[DownProj], c * f);
     let layer = |layer: i64| attention + if config.mixture_of(layer).is_none() { dense } else { 0 };
     count((0..config.num_hidden_layers).map(layer).sum::<i64>())
+}
+
+/// Weights of the matrices that generation on a CPU has once more, for oneDNN.
+fn packed_parameters(choice: CpuLinear, config: &Qwen3Config) -> u64 {
+    let (c, d, f) = (config.hidden_size, config.head_dim, config.intermediate_size);
+    let (q, k) = (config.num_attention_heads * d, config.num_key_value_heads * d);
+    let packed = |weights: i64| choice.rows(weights).map_or(0, |_| weights);
+    let attention = packed((q + 2 * k) * c) + packed(c * q);
+    let feed_forward = |layer: i64| match config.mixture_of(layer) {
+        None => packed(2 * f * c) + packed(c * f),
+        Some(mixture) => packed(mixture.experts * c),
+    };
+    let layers = (0..config.num_hidden_layers).map(|layer| attention + feed_forward(layer));
+    count(layers.sum::<i64>() + packed(config.vocab_size * c))
 }
 
 /// Counts are positive and small beside 2^64.
@@ -573,7 +605,7 @@ mod tests {
             let is_copy = |(name, tensor): (&String, &Tensor)| {
                 (tensor.data_ptr() != shared[name].data_ptr()).then(|| size(tensor))
             };
-            let merged = model.for_generation(true).published();
+            let merged = model.for_generation(true, CpuLinear::Mkl).published();
             let copied: u64 = merged.iter().filter_map(is_copy).sum();
             let plan = MemoryPlan::new(&settings, &config, H200);
             assert_eq!(bytes(&plan, "weights with adapters merged in"), copied);
@@ -583,5 +615,24 @@ mod tests {
             assert_eq!(rollout(&beside) + copied, rollout(&plan));
             settings.rollout.merge_adapters = None;
         }
+    }
+
+    #[test]
+    fn packed_weights_count_where_generation_has_them() {
+        let dense = Qwen3Config::tiny(500, 1, 2);
+        let model = Qwen3::random(&dense, Kind::Float, Device::Cpu, Stream::root(1));
+        let matrices = model.parameters().into_iter().filter(|parameter| parameter.decays);
+        // The embedding is the output layer.
+        let expected: usize = matrices.map(|parameter| 4 * parameter.tensor.numel()).sum();
+        let planned = |choice: CpuLinear, dtype, device| {
+            let mut settings = TrainSettings::defaults(Scale::Tiny);
+            (settings.rollout.cpu_linear, settings.dtype) = (choice, dtype);
+            bytes(&MemoryPlan::new(&settings, &dense, device), PACKED)
+        };
+        let (choice, cpu) = (CpuLinear::Onednn, Device::Cpu);
+        assert_eq!(planned(choice, Dtype::F32, cpu), count(expected));
+        assert_eq!(planned(choice, Dtype::Bf16, cpu), 0);
+        assert_eq!(planned(choice, Dtype::F32, H200), 0);
+        assert_eq!(planned(CpuLinear::Mkl, Dtype::F32, cpu), 0);
     }
 }

@@ -4,6 +4,7 @@
 //! learning rate, a shorter prompt and shorter observations.
 
 use crate::generate::sample::Sampling;
+use crate::model::CpuLinear;
 use crate::rollout::{ContextOverflow, RolloutSettings};
 use crate::train::batch::Memory;
 use agents::prompt::PromptStyle;
@@ -134,6 +135,7 @@ impl Scale {
             max_model_len,
             cache: None,
             merge_adapters: None,
+            cpu_linear: CpuLinear::default(),
             turn_tokens,
             trajectory_tokens: 0,
             context_overflow: ContextOverflow::End,

@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 use rl::generate::engine::{Capacity, Engine, EngineError, Finished, RowId, TurnEnd, TurnOptions};
 use rl::generate::sample::Sampling;
-use rl::model::{CacheRows, KvCache, Mixture, NewTokens, Packed, Qwen3, Qwen3Config};
+use rl::model::{CacheRows, CpuLinear, KvCache, Mixture, NewTokens, Packed, Qwen3, Qwen3Config};
 use rl::train::loss;
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tasks::units::ByteSize;
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Kind, Tensor, no_grad};
 
 const VOCAB: i64 = 60;
 /// Tokens of a conversation whose texts are `STRETCH` times as long as usual, at most.
@@ -180,6 +180,25 @@ fn assert_plain(model: &Qwen3, conversations: &[ConversationLog]) {
 fn rollout_log_probs_are_the_trainers() {
     let model = model();
     assert_plain(&model, &play(&model, 9, 4, 2));
+}
+
+/// Also after an update, when weights have to be packed anew.
+#[test]
+fn rollout_log_probs_with_packed_weights_are_the_trainers() {
+    let model = model();
+    let room = Capacity { cpu_linear: CpuLinear::Onednn, ..Capacity::new(4, 120) };
+    let mut engine = Engine::with_capacity(&model, room).unwrap();
+    let before = play_in(&mut engine, 9, 4, &|_, _| 2, 1);
+    assert_plain(&model, &before);
+    no_grad(|| {
+        for mut parameter in model.parameters() {
+            let _ = parameter.tensor.g_mul_scalar_(0.9);
+        }
+    });
+    engine.take_weights(&model);
+    let after = play_in(&mut engine, 9, 4, &|_, _| 2, 1);
+    assert_plain(&model, &after);
+    assert!(before.iter().zip(&after).any(|(before, after)| before.log_probs != after.log_probs));
 }
 
 /// A cache for `tokens` tokens, scratch places included.

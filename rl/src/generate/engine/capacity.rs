@@ -1,5 +1,6 @@
 //! How much an engine holds.
 
+use crate::model::CpuLinear;
 use tasks::units::ByteSize;
 
 /// How much an engine holds, and what it may take for speed.
@@ -14,11 +15,14 @@ pub struct Capacity {
     /// Whether matrices with adapters are copied with the adapters merged in: fewer products a
     /// token, for the memory of the copies.
     pub merge_adapters: bool,
+    /// The library of linear layers in f32 on a CPU. oneDNN takes the memory of copies.
+    pub cpu_linear: CpuLinear,
 }
 
 impl Capacity {
     /// Room for `rows` conversations of `context` tokens, adapters merged.
     pub fn new(rows: usize, context: usize) -> Self {
-        Self { rows, context, cache: None, merge_adapters: true }
+        let cpu_linear = CpuLinear::default();
+        Self { rows, context, cache: None, merge_adapters: true, cpu_linear }
     }
 }

@@ -5,7 +5,7 @@ use super::error::EngineError;
 use super::scheduler::{CacheRequest, CacheScheduler};
 use super::turn::{Finished, RowId, TurnEnd, TurnOptions};
 use crate::generate::sample::{self, Draw, SampledToken, Sampling};
-use crate::model::{CacheRows, CacheShape, KvCache, NewTokens, Qwen3, signed};
+use crate::model::{CacheRows, CacheShape, CpuLinear, KvCache, NewTokens, Qwen3, signed};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -68,12 +68,30 @@ impl CacheUse {
     }
 }
 
+/// What the model for generation has copies of.
+#[derive(Debug, Clone, Copy)]
+struct Copies {
+    /// Whether of matrices with adapters, merged.
+    merge_adapters: bool,
+    /// The library that copies are packed for.
+    cpu_linear: CpuLinear,
+}
+
+impl Copies {
+    /// None, for an engine without a place.
+    const NONE: Self = Self { merge_adapters: false, cpu_linear: CpuLinear::Mkl };
+
+    fn of(self, model: &Qwen3) -> Qwen3 {
+        model.for_generation(self.merge_adapters, self.cpu_linear)
+    }
+}
+
 /// Generates for many sequences at once (continuous batching).
 #[derive(Debug)]
 pub struct Engine {
     /// The model for generation.
     model: Qwen3,
-    merge_adapters: bool,
+    copies: Copies,
     cache: KvCache,
     scheduler: CacheScheduler,
     rows: Vec<Option<EngineSequence>>,
@@ -89,7 +107,9 @@ impl Engine {
     pub fn new(model: &Qwen3, rows: usize, capacity: usize) -> Self {
         let capacity = limited(model, capacity);
         let tokens = rows.max(1).saturating_mul(capacity + 1);
-        Self::with_scheduler(model, rows, CacheScheduler { tokens, capacity }, rows > 0)
+        let all = Copies { merge_adapters: true, cpu_linear: CpuLinear::default() };
+        let copies = if rows > 0 { all } else { Copies::NONE };
+        Self::with_scheduler(model, rows, CacheScheduler { tokens, capacity }, copies)
     }
 
     /// The same with at most the given cache, if there is one, and no more of it than all rows
@@ -98,7 +118,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Cache`] if a single conversation could outgrow it.
     pub fn with_capacity(model: &Qwen3, capacity: Capacity) -> Result<Self, EngineError> {
-        let Capacity { rows, context, cache, merge_adapters } = capacity;
+        let Capacity { rows, context, cache, merge_adapters, cpu_linear } = capacity;
         let capacity = limited(model, context);
         let most = rows.max(1).saturating_mul(capacity + 1);
         let tokens = match cache {
@@ -114,19 +134,19 @@ impl Engine {
             }
         };
         let scheduler = CacheScheduler { tokens, capacity };
-        Ok(Self::with_scheduler(model, rows, scheduler, merge_adapters))
+        Ok(Self::with_scheduler(model, rows, scheduler, Copies { merge_adapters, cpu_linear }))
     }
 
     fn with_scheduler(
         model: &Qwen3,
         rows: usize,
         scheduler: CacheScheduler,
-        merge_adapters: bool,
+        copies: Copies,
     ) -> Self {
         let _guard = no_grad_guard();
         Self {
-            model: model.for_generation(merge_adapters),
-            merge_adapters,
+            model: copies.of(model),
+            copies,
             cache: KvCache::new(model.config(), 0, 0, model.kind(), model.device()),
             scheduler,
             rows: (0..rows).map(|_| None).collect(),
@@ -140,7 +160,7 @@ impl Engine {
     /// Goes on with the weights of `model`, of the same shape, as they are now. What is cached was
     /// computed with the former ones.
     pub fn take_weights(&mut self, model: &Qwen3) {
-        self.model = model.for_generation(self.merge_adapters);
+        self.model = self.copies.of(model);
     }
 
     /// Starts a conversation and its first turn.

@@ -1,0 +1,151 @@
+//! Which library computes linear layers in f32 on a CPU while tokens are generated.
+//!
+//! libtorch sends them to MKL. It also contains oneDNN, which [`onednn`] calls and which is faster
+//! for some processors and sizes. The choice follows from the processor, the size of the weight and
+//! the number of rows alone, never from a clock: a run that is resumed on the same machine must
+//! compute the same bits. `docs/BUDGETS.md` has the measurements that the rule follows, and
+//! `cargo bench -p rl --bench linear` repeats them.
+
+use super::onednn;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::sync::OnceLock;
+
+/// The library that computes linear layers in f32 on a CPU during generation. Both are exact to
+/// rounding. Means nothing on a GPU or in bf16.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CpuLinear {
+    /// oneDNN where it was measured to be faster on processors of this kind, else MKL.
+    #[default]
+    Auto,
+    /// MKL always; no copies of weights.
+    Mkl,
+    /// oneDNN always.
+    Onednn,
+}
+
+/// The fewest multiplications and additions of a product for which calling oneDNN pays, where its
+/// kernels are the faster ones.
+const LEAST_WORK: i64 = 1 << 20;
+/// The fewest rows for which it does. A product of fewer is bound by reading the weight.
+const LEAST_ROWS: i64 = 4;
+/// The rows for which MKL's AVX-512 kernels are slow on a weight of at least [`LEAST_WEIGHT`]
+/// elements. From 16 rows on it has others.
+const FEW_ROWS: RangeInclusive<i64> = 8..=15;
+const LEAST_WEIGHT: i64 = 1 << 19;
+
+impl CpuLinear {
+    /// Whether this is the default.
+    pub fn is_auto(&self) -> bool {
+        *self == Self::Auto
+    }
+
+    /// The numbers of rows for which oneDNN multiplies by a weight of so many elements; none if it
+    /// never does.
+    pub(crate) fn rows(self, weight: i64) -> Option<RangeInclusive<i64>> {
+        self.rows_on(Processor::this(), weight).filter(|_| onednn::is_available())
+    }
+
+    fn rows_on(self, processor: Processor, weight: i64) -> Option<RangeInclusive<i64>> {
+        match (self, processor) {
+            (Self::Onednn, _) => Some(1..=i64::MAX),
+            (Self::Auto, Processor::OtherAvx512) => {
+                let weight = weight.max(1);
+                Some(LEAST_ROWS.max((LEAST_WORK + weight - 1) / weight)..=i64::MAX)
+            }
+            (Self::Auto, Processor::IntelAvx512) if weight >= LEAST_WEIGHT => Some(FEW_ROWS),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for CpuLinear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Mkl => "mkl",
+            Self::Onednn => "onednn",
+        })
+    }
+}
+
+/// Processors by the kernels that the two libraries have for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Processor {
+    /// Intel's with AVX-512, which both libraries use.
+    IntelAvx512,
+    /// Other makers' with AVX-512: oneDNN uses it, MKL has AVX2 for them.
+    OtherAvx512,
+    /// All others. Where both use AVX2, MKL is the faster one.
+    Other,
+}
+
+impl Processor {
+    /// The one of this machine.
+    fn this() -> Self {
+        static THIS: OnceLock<Processor> = OnceLock::new();
+        *THIS.get_or_init(Self::detect)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn detect() -> Self {
+        // What oneDNN asks for before it uses AVX-512.
+        let has_avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        // The maker's name, in the order EBX, EDX, ECX.
+        let leaf = std::arch::x86_64::__cpuid(0);
+        let name = [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes);
+        match (has_avx512, name.as_flattened() == b"GenuineIntel") {
+            (false, _) => Self::Other,
+            (true, true) => Self::IntelAvx512,
+            (true, false) => Self::OtherAvx512,
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn detect() -> Self {
+        Self::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choice_follows_from_processor_weight_and_rows() {
+        let takes = |choice: CpuLinear, processor, weight, rows| {
+            choice.rows_on(processor, weight).is_some_and(|taken| taken.contains(&rows))
+        };
+        let (intel, other, narrow) =
+            (Processor::IntelAvx512, Processor::OtherAvx512, Processor::Other);
+        for processor in [intel, other, narrow] {
+            assert!(takes(CpuLinear::Onednn, processor, 1, 1));
+            assert!(!takes(CpuLinear::Mkl, processor, 1 << 30, 10));
+        }
+        assert!(!takes(CpuLinear::Auto, narrow, 1 << 30, 10));
+        for (weight, rows, is_taken) in
+            [(1 << 19, 7, false), (1 << 19, 8, true), (1 << 30, 16, false), (500_000, 8, false)]
+        {
+            assert_eq!(takes(CpuLinear::Auto, intel, weight, rows), is_taken, "{weight} {rows}");
+        }
+        for (weight, rows, is_taken) in
+            [(1 << 14, 63, false), (1 << 14, 64, true), (1 << 30, 3, false), (1 << 30, 4, true)]
+        {
+            assert_eq!(takes(CpuLinear::Auto, other, weight, rows), is_taken, "{weight} {rows}");
+        }
+    }
+
+    #[test]
+    fn names_in_settings_are_those_shown() {
+        for choice in [CpuLinear::Auto, CpuLinear::Mkl, CpuLinear::Onednn] {
+            let name = serde_json::to_value(choice).unwrap();
+            assert_eq!(name, choice.to_string());
+            assert_eq!(serde_json::from_value::<CpuLinear>(name).unwrap(), choice);
+        }
+    }
+}
