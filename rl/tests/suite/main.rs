@@ -18,6 +18,7 @@ mod killed;
 mod loops;
 mod masks;
 mod operators;
+mod published;
 mod roles;
 mod rollout;
 mod serve;

@@ -41,7 +41,12 @@ pub(crate) fn python() -> Utf8PathBuf {
 }
 
 pub(crate) fn reference(arguments: &[&str]) {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/reference.py");
+    run_script("reference.py", arguments);
+}
+
+/// Runs a script of `tests/reference`.
+pub(crate) fn run_script(name: &str, arguments: &[&str]) {
+    let script = Utf8Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference")).join(name);
     let output = Command::new(python()).arg("-I").arg(script).args(arguments).output().unwrap();
     assert!(
         output.status.success(),
