@@ -277,7 +277,8 @@ mod tests {
         let config = Qwen3Config { mixture: Some(mixture), ..Qwen3Config::tiny(40, 1, 2) };
         let targets = |settings: LoraSettings, config: &Qwen3Config| {
             let mut model = Qwen3::random(config, Kind::Float, Device::Cpu, Stream::root(1));
-            let attached = Lora { settings, base: "base".into() }.attach(&mut model, Stream::root(2));
+            let attached =
+                Lora { settings, base: "base".into() }.attach(&mut model, Stream::root(2));
             attached.map(|()| model.lora().unwrap().settings.targets.len())
         };
         assert_eq!(targets(LoraSettings::default(), &config).unwrap(), 4);

@@ -132,7 +132,10 @@ fn results_of_several_runs_become_one_table() {
 fn the_cuda_half_of_libtorch_is_found() {
     let folder = Utf8Path::new(env!("RL_LIBTORCH_LIB"));
     let cuda = folder.join("libtorch_cuda.so");
-    assert!(cuda.exists(), "there is no `{cuda}`; test with the torch of `make venv`, which has it");
+    assert!(
+        cuda.exists(),
+        "there is no `{cuda}`; test with the torch of `make venv`, which has it"
+    );
     let dir = tempfile::tempdir().unwrap();
     let dir = Utf8Path::from_path(dir.path()).unwrap();
     let source = dir.join("driver.c");
