@@ -40,6 +40,14 @@ impl ApiError {
         Self { code: Some("unsupported_parameter"), ..Self::invalid(param, message) }
     }
 
+    /// The model has no chat template, so that it has no form for messages.
+    pub(super) fn no_template() -> Self {
+        let message = "the model has no chat template, as is usual for base models; send a prompt \
+                       to `/v1/completions`, or put the `chat_template.jinja` that it is to use \
+                       into the model's folder and start the server again";
+        Self { code: Some("no_chat_template"), ..Self::malformed(message) }
+    }
+
     /// The prompt leaves no room for a token in the context.
     pub(super) fn too_long(param: &str, tokens: usize, capacity: usize) -> Self {
         let message = format!(

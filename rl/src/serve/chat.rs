@@ -7,7 +7,10 @@ use super::request_options::RequestOptions;
 use super::respond::{PendingResponse, ResponseWriter, finish_reason, ids};
 use super::server::InferenceState;
 use super::turn_parser::{MessagePart, TurnParser};
-use crate::text::template::{ChatMessage, ChatRole, ChatTemplateOptions, FunctionCall, ToolCall};
+use crate::text::template::{
+    ChatMessage, ChatRole, ChatTemplate, ChatTemplateOptions, FunctionCall, ToolCall,
+};
+use crate::text::tokenizer::Tokenizer;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
@@ -76,6 +79,7 @@ fn begin(
     shared: &InferenceState,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<(PendingResponse, ChatCompletion), ApiError> {
+    let template = shared.template()?;
     let mut parameters = Parameters::parse(body)?;
     let request = RequestOptions::take(&mut parameters)?;
     let log_probs = parameters.take("logprobs")?.unwrap_or(false);
@@ -84,7 +88,7 @@ fn begin(
         return Err(ApiError::unsupported("top_logprobs", message));
     }
     let messages = messages(&mut parameters)?;
-    let tools = tools(&mut parameters, shared)?;
+    let tools = tools(&mut parameters, template)?;
     let options: ChatTemplateKwargs = parameters.take("chat_template_kwargs")?.unwrap_or_default();
     let options = ChatTemplateOptions { tools, thinking: options.enable_thinking };
     parameters.neutral("response_format", &[json!({"type": "text"})])?;
@@ -94,10 +98,10 @@ fn begin(
     parameters.finish()?;
 
     let refused = |error| ApiError::invalid("messages", tasks::text::with_causes(&error));
-    let prompt = shared.template.apply(&messages, &options).map_err(refused)?;
+    let prompt = template.apply(&messages, &options).map_err(refused)?;
     let reasoning = match options.thinking {
         Some(false) => None,
-        thinking => Some(shared.template.opens_reasoning(thinking).map_err(refused)?),
+        thinking => Some(template.opens_reasoning(thinking).map_err(refused)?),
     };
     let prompt_ids = request.token_ids.then(|| prompt.clone());
     let limit = request.max_tokens.unwrap_or(usize::MAX);
@@ -170,7 +174,10 @@ impl ToolCallParam {
 }
 
 /// The tools that the chat template shows to the model.
-fn tools(parameters: &mut Parameters, shared: &InferenceState) -> Result<Vec<Any>, ApiError> {
+fn tools(
+    parameters: &mut Parameters,
+    template: &ChatTemplate<Arc<Tokenizer>>,
+) -> Result<Vec<Any>, ApiError> {
     let tools: Vec<Any> = parameters.take("tools")?.unwrap_or_default();
     parameters.neutral("parallel_tool_calls", &[json!(true)])?;
     let none = match parameters.take::<Value>("tool_choice")? {
@@ -193,7 +200,7 @@ fn tools(parameters: &mut Parameters, shared: &InferenceState) -> Result<Vec<Any
     if none {
         return Ok(Vec::new());
     }
-    if !tools.is_empty() && !shared.template.supports_tools() {
+    if !tools.is_empty() && !template.supports_tools() {
         let message = "the model's chat template does not support tools; leave them out";
         return Err(ApiError::unsupported("tools", message));
     }

@@ -13,7 +13,7 @@ use crate::generate::engine::{Engine, TurnOptions};
 use crate::generate::jobs::{GenerationJob, generate};
 use crate::model::Qwen3;
 use crate::run::settings::Checked;
-use crate::text::template::ChatTemplate;
+use crate::text::template::{ChatTemplate, TemplateError};
 use crate::text::tokenizer::Tokenizer;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
@@ -48,7 +48,8 @@ const DRAIN: Duration = Duration::from_secs(10);
 pub(super) struct InferenceState {
     config: InferenceConfig,
     pub(super) tokenizer: Arc<Tokenizer>,
-    pub(super) template: ChatTemplate<Arc<Tokenizer>>,
+    /// `None` for a base model that came without one.
+    template: Option<ChatTemplate<Arc<Tokenizer>>>,
     vocab_size: i64,
     /// The largest number of tokens of a prompt and its choice together.
     capacity: usize,
@@ -63,6 +64,14 @@ pub(super) struct InferenceState {
 }
 
 impl InferenceState {
+    /// The chat template.
+    ///
+    /// # Errors
+    /// An [`ApiError`] if the model has none.
+    pub(super) fn template(&self) -> Result<&ChatTemplate<Arc<Tokenizer>>, ApiError> {
+        self.template.as_ref().ok_or_else(ApiError::no_template)
+    }
+
     /// Sends prompts to the generator: `n` choices for each, of at most `limit` tokens. `kind` is
     /// the prefix of the response's id, and `param` the parameter that holds the prompts.
     ///
@@ -138,6 +147,23 @@ impl InferenceState {
     }
 }
 
+/// The chat template that came with the tokenizer, if one did.
+fn template(
+    tokenizer: &Arc<Tokenizer>,
+) -> Result<Option<ChatTemplate<Arc<Tokenizer>>>, TemplateError> {
+    match ChatTemplate::new(Arc::clone(tokenizer)) {
+        Ok(template) => Ok(Some(template)),
+        Err(TemplateError::Missing) => {
+            tracing::warn!(
+                "the model has no chat template: only `/v1/completions` is served, \
+                 conversations are refused"
+            );
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
@@ -160,7 +186,7 @@ impl InferenceServer {
     /// Binds the address.
     ///
     /// # Errors
-    /// [`InferenceError`] if the cache, the chat template or the address cannot be used.
+    /// [`InferenceError`] if the cache, the address or a chat template that is there cannot be used.
     pub fn bind(
         config: Checked<InferenceConfig>,
         model: Qwen3,
@@ -184,7 +210,7 @@ impl InferenceServer {
         let tokenizer = Arc::new(tokenizer);
         let longest = usize::try_from(model.config().max_position_embeddings).unwrap_or(usize::MAX);
         let shared = InferenceState {
-            template: ChatTemplate::new(Arc::clone(&tokenizer))?,
+            template: template(&tokenizer)?,
             tokenizer,
             vocab_size: model.config().vocab_size,
             capacity: config.context.min(longest),

@@ -22,6 +22,7 @@ mod published;
 mod roles;
 mod rollout;
 mod serve;
+mod serve_base;
 mod server;
 mod stopped;
 mod template;
