@@ -3,7 +3,7 @@
 //! Any number of runs ask at once. Each ask becomes a job of the one generator, which batches them
 //! (`generate::jobs`), and the run waits for its answer.
 
-use crate::generate::engine::{EngineError, TurnEnd, TurnOptions};
+use crate::generate::engine::{EngineError, TurnEnd, TurnExtras, TurnOptions};
 use crate::generate::jobs::{GenerationJob, JobEvent, generate};
 use crate::generate::sample::Sampling;
 use crate::generate::{Capacity, NativeGenerator};
@@ -145,10 +145,12 @@ impl Player for PolicyPlayer {
         let input = ids.len() as u64;
         let (events, mut receiver) = unbounded_channel();
         let ended = || PlayerFault::Unavailable(Box::new(Ended));
-        self.jobs.send(GenerationJob { ids, turn, events, permit: None }).map_err(|_| ended())?;
+        let job = GenerationJob { ids, turn, extras: TurnExtras::default(), events, permit: None };
+        self.jobs.send(job).map_err(|_| ended())?;
         let mut sampled = Vec::new();
         let ending = loop {
             match receiver.blocking_recv().ok_or_else(ended)? {
+                JobEvent::Prompt { .. } => (),
                 JobEvent::Token { id, .. } => sampled.push(id),
                 JobEvent::End(ending) => break ending,
                 JobEvent::Refused(said) => return Err(PlayerFault::Unavailable(said.into())),

@@ -4,7 +4,7 @@
 //! generator's business. Nothing here knows text, tasks or rewards.
 
 use crate::generate::engine::{
-    CacheUse, Capacity, Engine, EngineError, RowId, TurnEnd, TurnOptions,
+    CacheUse, Capacity, Engine, EngineError, RowId, TurnDetails, TurnEnd, TurnExtras, TurnOptions,
 };
 use crate::model::Qwen3;
 use crate::run::watchdog::{Heartbeat, Phase};
@@ -125,6 +125,31 @@ impl<'m> NativeGenerator<'m> {
         }
     }
 
+    /// As [`Generator::start`] for a new conversation, with what a request to a server asks for.
+    ///
+    /// # Errors
+    /// [`EngineError`] if there is no place, or the ids or settings are unusable.
+    pub fn start_request(
+        &mut self,
+        conversation: ConversationId,
+        ids: &[i64],
+        turn: TurnOptions,
+        extras: TurnExtras,
+    ) -> Result<(), EngineError> {
+        let row = self.engine.admit_with(ids, turn, extras)?;
+        self.conversations.insert(conversation, Open { row, seen: ids.to_vec() });
+        self.of_row.insert(row, conversation);
+        Ok(())
+    }
+
+    /// What is known of a conversation's current turn besides its tokens, or of its last one.
+    ///
+    /// # Errors
+    /// [`EngineError::Gone`] if the conversation is not open.
+    pub fn details(&self, conversation: ConversationId) -> Result<&TurnDetails, EngineError> {
+        self.engine.details(self.row(conversation)?)
+    }
+
     fn row(&self, conversation: ConversationId) -> Result<RowId, EngineError> {
         self.conversations.get(&conversation).map(|open| open.row).ok_or(EngineError::Gone)
     }
@@ -170,10 +195,7 @@ impl Generator for NativeGenerator<'_> {
             // Not what it was: all of it is read again.
             self.end(conversation)?;
         }
-        let row = self.engine.admit(ids, turn)?;
-        self.conversations.insert(conversation, Open { row, seen: ids.to_vec() });
-        self.of_row.insert(row, conversation);
-        Ok(())
+        self.start_request(conversation, ids, turn, TurnExtras::default())
     }
 
     fn poll(&mut self, heartbeat: &Heartbeat) -> Result<Vec<Generated>, EngineError> {

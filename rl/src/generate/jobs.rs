@@ -1,7 +1,8 @@
 //! The loop that owns an engine: jobs of any number of threads in, tokens out.
 
-use super::engine::{EngineError, TurnEnd, TurnOptions};
-use super::{ConversationId, Generator};
+use super::engine::{EngineError, TurnDetails, TurnEnd, TurnExtras, TurnOptions};
+use super::sample::{ScoredToken, TopToken};
+use super::{ConversationId, Generator as _, NativeGenerator};
 use crate::run::watchdog::Heartbeat;
 use std::collections::{BTreeMap, VecDeque};
 use tokio::sync::OwnedSemaphorePermit;
@@ -13,6 +14,7 @@ pub(crate) struct GenerationJob {
     /// The token ids of the prompt.
     pub(crate) ids: Vec<i64>,
     pub(crate) turn: TurnOptions,
+    pub(crate) extras: TurnExtras,
     /// Unbounded, because a turn has a largest number of tokens.
     pub(crate) events: UnboundedSender<JobEvent>,
     /// Counts the job among those that run or wait, where somebody counts them.
@@ -22,12 +24,19 @@ pub(crate) struct GenerationJob {
 /// The progress of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum JobEvent {
+    /// The prompt was read; the first event.
+    Prompt {
+        /// The scores of its tokens from the second on, if the job asks for them.
+        scores: Vec<ScoredToken>,
+    },
     /// A token was sampled.
     Token {
         /// The id of the token.
         id: i64,
         /// Its log-probability, as [`Generated`](super::Generated) has it.
         log_prob: f32,
+        /// The likeliest tokens in its place, as many as the job asks for.
+        top: Vec<TopToken>,
     },
     /// The turn is complete; the last event.
     End(TurnEnd),
@@ -38,16 +47,21 @@ pub(crate) enum JobEvent {
 /// A job that has a row of the engine.
 struct RunningJob {
     job: GenerationJob,
-    /// Tokens sent so far.
+    /// Tokens sent so far; before the first, what is known of the prompt.
     sent: usize,
 }
 
 impl RunningJob {
     /// Sends the tokens that were not sent yet; the slices hold all tokens of the turn so far.
-    fn send(&mut self, ids: &[i64], log_probs: &[f32]) {
-        for (&id, &log_prob) in ids.iter().zip(log_probs).skip(self.sent) {
-            // Sending fails if the job was cancelled; its row is freed before the next step.
-            let _ = self.job.events.send(JobEvent::Token { id, log_prob });
+    fn send(&mut self, ids: &[i64], log_probs: &[f32], details: &TurnDetails) {
+        // Sending fails if the job was cancelled; its row is freed before the next step.
+        if self.sent == 0 {
+            let scores = details.prompt.clone();
+            let _ = self.job.events.send(JobEvent::Prompt { scores });
+        }
+        for (index, (&id, &log_prob)) in ids.iter().zip(log_probs).enumerate().skip(self.sent) {
+            let top = details.top.get(index).cloned().unwrap_or_default();
+            let _ = self.job.events.send(JobEvent::Token { id, log_prob, top });
         }
         self.sent = ids.len();
     }
@@ -58,7 +72,7 @@ impl RunningJob {
 /// # Errors
 /// An [`EngineError`] after which generation cannot continue, such as logits that are not finite.
 pub(crate) fn generate(
-    generator: &mut dyn Generator,
+    generator: &mut NativeGenerator<'_>,
     rows: usize,
     mut jobs: UnboundedReceiver<GenerationJob>,
 ) -> Result<(), EngineError> {
@@ -92,7 +106,7 @@ pub(crate) fn generate(
         {
             let conversation = ConversationId(jobs_so_far);
             jobs_so_far += 1;
-            match generator.start(conversation, &job.ids, job.turn) {
+            match generator.start_request(conversation, &job.ids, job.turn, job.extras.clone()) {
                 Ok(()) => {
                     running.insert(conversation, RunningJob { job, sent: 0 });
                 }
@@ -105,12 +119,12 @@ pub(crate) fn generate(
         for (conversation, job) in &mut running {
             let (ids, log_probs) = generator.partial_turn(*conversation)?;
             if !ids.is_empty() {
-                job.send(ids, log_probs);
+                job.send(ids, log_probs, generator.details(*conversation)?);
             }
         }
         for turn in finished {
             if let Some(mut running) = running.remove(&turn.conversation) {
-                running.send(&turn.ids, &turn.log_probs);
+                running.send(&turn.ids, &turn.log_probs, generator.details(turn.conversation)?);
                 let GenerationJob { events, permit, .. } = running.job;
                 generator.end(turn.conversation)?;
                 // A client that reads the end may send another request at once, so the permit

@@ -1,9 +1,9 @@
 //! `POST /v1/chat/completions`: generates the next message of a conversation.
 
 use super::api_error::ApiError;
-use super::choice::{ChoiceDelta, TokenLogprob};
+use super::choice::{ChoiceDelta, TokenLogprob, TopLogprob};
 use super::parameters::Parameters;
-use super::request_options::RequestOptions;
+use super::request_options::{RequestOptions, top_count};
 use super::respond::{PendingResponse, ResponseWriter, finish_reason, ids};
 use super::server::InferenceState;
 use super::turn_parser::{MessagePart, TurnParser};
@@ -81,12 +81,14 @@ fn begin(
 ) -> Result<(PendingResponse, ChatCompletion), ApiError> {
     let template = shared.template()?;
     let mut parameters = Parameters::parse(body)?;
-    let request = RequestOptions::take(&mut parameters)?;
+    let mut request = RequestOptions::take(&mut parameters)?;
     let log_probs = parameters.take("logprobs")?.unwrap_or(false);
-    if parameters.take::<u32>("top_logprobs")?.is_some_and(|count| count > 0) {
-        let message = "only the log-probability of the sampled token is kept; use `logprobs` alone";
-        return Err(ApiError::unsupported("top_logprobs", message));
+    let top = top_count(&mut parameters, "top_logprobs")?;
+    if top.is_some_and(|count| count > 0) && !log_probs {
+        let message = "`top_logprobs` needs `logprobs: true`; set it, or leave both out";
+        return Err(ApiError::invalid("top_logprobs", message));
     }
+    request.extras.top = top.unwrap_or(0);
     let messages = messages(&mut parameters)?;
     let tools = tools(&mut parameters, template)?;
     let options: ChatTemplateKwargs = parameters.take("chat_template_kwargs")?.unwrap_or_default();
@@ -104,7 +106,7 @@ fn begin(
         thinking => Some(template.opens_reasoning(thinking).map_err(refused)?),
     };
     let prompt_ids = request.token_ids.then(|| prompt.clone());
-    let limit = request.max_tokens.unwrap_or(usize::MAX);
+    let limit = request.limit(usize::MAX)?;
     let response = shared.begin("chatcmpl", "messages", vec![prompt], &request, limit)?;
     let writer = ChatCompletion {
         call: format!("call_{}", response.head.id.rsplit('-').next().unwrap_or_default()),
@@ -254,12 +256,19 @@ impl ChatCompletion {
         if !self.log_probs {
             return Value::Null;
         }
+        let top = |entry: &TopLogprob| {
+            json!({
+                "token": String::from_utf8_lossy(&entry.bytes),
+                "logprob": entry.log_prob,
+                "bytes": entry.bytes,
+            })
+        };
         let entry = |token: &TokenLogprob| {
             json!({
                 "token": String::from_utf8_lossy(&token.bytes),
                 "logprob": token.log_prob,
                 "bytes": token.bytes,
-                "top_logprobs": [],
+                "top_logprobs": token.top.iter().map(top).collect::<Vec<_>>(),
             })
         };
         json!({"content": tokens.iter().map(entry).collect::<Vec<_>>(), "refusal": null})

@@ -4,6 +4,7 @@ use super::api_error::ApiError;
 use super::text::Text;
 use crate::generate::engine::TurnEnd;
 use crate::generate::jobs::JobEvent;
+use crate::generate::sample::{ScoredToken, TopToken};
 use crate::text::tokenizer::Tokenizer;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -11,15 +12,34 @@ use tokio::sync::mpsc::UnboundedReceiver;
 /// The most tokens of one delta.
 const BATCH: usize = 64;
 
-/// A generated token as it appears in a response.
+/// A token as it appears in a response.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TokenLogprob {
     pub(super) id: i64,
-    pub(super) log_prob: f32,
+    /// `None` for the first token of a prompt, and for all of a prompt that is not scored.
+    pub(super) log_prob: Option<f32>,
     /// Its bytes in the text. A control token has none there; these are then the bytes of its name.
     pub(super) bytes: Vec<u8>,
     /// Where it begins in the text, in characters.
     pub(super) offset: usize,
+    /// The likeliest tokens in its place, likeliest first.
+    pub(super) top: Vec<TopLogprob>,
+}
+
+/// One of the likeliest tokens.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct TopLogprob {
+    pub(super) bytes: Vec<u8>,
+    pub(super) log_prob: f32,
+}
+
+/// A prompt that is part of its choice's text.
+#[derive(Debug)]
+pub(super) struct Echo {
+    /// The ids of the prompt.
+    pub(super) ids: Vec<i64>,
+    /// Whether nothing is generated after it.
+    pub(super) is_all: bool,
 }
 
 /// Why generation of a choice ended.
@@ -38,6 +58,9 @@ pub(super) struct ChoiceDelta {
     /// Index of the choice in the response.
     pub(super) index: usize,
     pub(super) text: String,
+    /// The tokens of the prompt, if it is part of the text.
+    pub(super) echoed: Vec<TokenLogprob>,
+    /// Generated tokens.
     pub(super) tokens: Vec<TokenLogprob>,
     /// Set in the last delta.
     pub(super) reason: Option<FinishReason>,
@@ -47,6 +70,7 @@ impl ChoiceDelta {
     /// Appends the next delta.
     pub(super) fn extend(&mut self, next: ChoiceDelta) {
         self.text.push_str(&next.text);
+        self.echoed.extend(next.echoed);
         self.tokens.extend(next.tokens);
         self.reason = next.reason;
     }
@@ -58,6 +82,10 @@ pub(super) struct ChoiceStream {
     index: usize,
     tokenizer: Arc<Tokenizer>,
     text: Text,
+    /// Until the prompt was read.
+    echo: Option<Echo>,
+    /// Characters of the prompt that come before the generated text.
+    echoed: usize,
     /// `None` after the last delta.
     events: Option<UnboundedReceiver<JobEvent>>,
 }
@@ -67,9 +95,10 @@ impl ChoiceStream {
         index: usize,
         tokenizer: Arc<Tokenizer>,
         stops: Vec<String>,
+        echo: Option<Echo>,
         events: UnboundedReceiver<JobEvent>,
     ) -> Self {
-        Self { index, tokenizer, text: Text::new(stops), events: Some(events) }
+        Self { index, tokenizer, text: Text::new(stops), echo, echoed: 0, events: Some(events) }
     }
 
     /// The next delta; `None` after the last one.
@@ -93,16 +122,25 @@ impl ChoiceStream {
         let mut delta = ChoiceDelta { index: self.index, ..ChoiceDelta::default() };
         for event in events {
             match event {
-                JobEvent::Token { id, log_prob } => {
+                JobEvent::Prompt { scores } => {
+                    let Some(echo) = self.echo.take() else { continue };
+                    self.repeat(&echo.ids, scores, &mut delta);
+                    if echo.is_all {
+                        delta.reason = Some(FinishReason::Length);
+                        break;
+                    }
+                }
+                JobEvent::Token { id, log_prob, top } => {
                     let bytes = self
                         .tokenizer
                         .bytes(id)
                         .map_err(|error| ApiError::broken(error.to_string()))?;
-                    let offset = self.text.characters();
+                    let offset = self.echoed + self.text.characters();
                     if !self.tokenizer.is_control(id) {
                         delta.text.push_str(&self.text.push(&bytes));
                     }
-                    delta.tokens.push(TokenLogprob { id, log_prob, bytes, offset });
+                    let (log_prob, top) = (Some(log_prob), self.top(&top));
+                    delta.tokens.push(TokenLogprob { id, log_prob, bytes, offset, top });
                     if self.text.is_stopped() {
                         delta.reason = Some(FinishReason::Stop);
                         break;
@@ -119,5 +157,34 @@ impl ChoiceStream {
             }
         }
         Ok(delta)
+    }
+
+    /// Adds the prompt to the first delta. `scores` begin with the second token.
+    fn repeat(&mut self, ids: &[i64], scores: Vec<ScoredToken>, delta: &mut ChoiceDelta) {
+        let mut text = Text::new(Vec::new());
+        let mut scores = scores.into_iter();
+        for (position, &id) in ids.iter().enumerate() {
+            let score = if position == 0 { None } else { scores.next() };
+            let (bytes, offset) = (self.bytes(id), text.characters());
+            delta.text.push_str(&text.push(&bytes));
+            let log_prob = score.as_ref().map(|score| score.log_prob);
+            let top = score.map_or_else(Vec::new, |score| self.top(&score.top));
+            delta.echoed.push(TokenLogprob { id, log_prob, bytes, offset, top });
+        }
+        delta.text.push_str(&text.finish());
+        self.echoed = delta.text.chars().count();
+    }
+
+    fn top(&self, entries: &[TopToken]) -> Vec<TopLogprob> {
+        let entry = |entry: &TopToken| TopLogprob {
+            bytes: self.bytes(entry.id),
+            log_prob: entry.log_prob,
+        };
+        entries.iter().map(entry).collect()
+    }
+
+    /// The bytes of a token; none for an id that only pads the model's vocabulary.
+    fn bytes(&self, id: i64) -> Vec<u8> {
+        self.tokenizer.bytes(id).unwrap_or_default()
     }
 }

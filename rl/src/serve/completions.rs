@@ -3,7 +3,7 @@
 use super::api_error::ApiError;
 use super::choice::{ChoiceDelta, TokenLogprob};
 use super::parameters::Parameters;
-use super::request_options::RequestOptions;
+use super::request_options::{RequestOptions, top_count};
 use super::respond::{PendingResponse, ResponseWriter, finish_reason, ids};
 use super::server::InferenceState;
 use axum::body::Bytes;
@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::response::Response;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tokio::task::block_in_place;
 
@@ -45,35 +45,22 @@ fn begin(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<(PendingResponse, TextCompletion), ApiError> {
     let mut parameters = Parameters::parse(body)?;
-    let options = RequestOptions::take(&mut parameters)?;
-    let log_probs = log_probs(&mut parameters)?;
+    let mut options = RequestOptions::take(&mut parameters)?;
+    options.echo = parameters.take("echo")?.unwrap_or(false);
+    let log_probs = top_count(&mut parameters, "logprobs")?;
+    options.extras.top = log_probs.unwrap_or(0);
+    options.extras.score_prompt = options.echo && log_probs.is_some();
     let prompts = prompts(&mut parameters, shared)?;
-    if parameters.take::<bool>("echo")? == Some(true) {
-        let message = "`echo` is not supported: log-probabilities of prompts are not computed";
-        return Err(ApiError::unsupported("echo", message));
-    }
     parameters.neutral("suffix", &[json!("")])?;
     parameters.finish()?;
     let writer = TextCompletion {
         prompts: options.token_ids.then(|| prompts.clone()),
         n: options.n,
-        log_probs,
+        log_probs: log_probs.is_some(),
     };
-    let limit = options.max_tokens.unwrap_or(MAX_TOKENS);
+    let limit = options.limit(MAX_TOKENS)?;
     let response = shared.begin("cmpl", "prompt", prompts, &options, limit)?;
     Ok((response, writer))
-}
-
-/// Whether the response has the log-probabilities of the tokens.
-fn log_probs(parameters: &mut Parameters) -> Result<bool, ApiError> {
-    match parameters.take::<u32>("logprobs")? {
-        None => Ok(false),
-        Some(0) => Ok(true),
-        Some(_) => Err(ApiError::unsupported(
-            "logprobs",
-            "only the log-probability of the sampled token is kept; use `logprobs: 0`",
-        )),
-    }
 }
 
 /// The prompts as ids. Control tokens in text are encoded as such, because no chat template is
@@ -108,16 +95,18 @@ struct TextCompletion {
 }
 
 impl TextCompletion {
-    fn log_probs(&self, tokens: &[TokenLogprob]) -> Value {
+    fn log_probs(&self, delta: &ChoiceDelta) -> Value {
         if !self.log_probs {
             return Value::Null;
         }
-        let each = |value: fn(&TokenLogprob) -> Value| tokens.iter().map(value).collect::<Vec<_>>();
+        let each = |value: fn(&TokenLogprob) -> Value| {
+            delta.echoed.iter().chain(&delta.tokens).map(value).collect::<Vec<_>>()
+        };
         json!({
             "tokens": each(|token| String::from_utf8_lossy(&token.bytes).into()),
             "token_logprobs": each(|token| token.log_prob.into()),
             "text_offset": each(|token| token.offset.into()),
-            "top_logprobs": null,
+            "top_logprobs": each(by_text),
         })
     }
 
@@ -125,7 +114,7 @@ impl TextCompletion {
         let mut choice = json!({
             "index": delta.index,
             "text": delta.text,
-            "logprobs": self.log_probs(&delta.tokens),
+            "logprobs": self.log_probs(delta),
             "finish_reason": finish_reason(delta.reason),
         });
         if let Some(prompts) = &self.prompts {
@@ -136,6 +125,21 @@ impl TextCompletion {
         }
         choice
     }
+}
+
+/// The log-probabilities of a token and of the likeliest ones in its place, by their texts. Of
+/// tokens with the same text, such as parts of characters, the likeliest counts.
+fn by_text(token: &TokenLogprob) -> Value {
+    let Some(log_prob) = token.log_prob else { return Value::Null };
+    let mut entries: Map<String, Value> = Map::new();
+    let top = token.top.iter().map(|entry| (&entry.bytes, entry.log_prob));
+    for (bytes, log_prob) in std::iter::once((&token.bytes, log_prob)).chain(top) {
+        let entry = entries.entry(String::from_utf8_lossy(bytes)).or_insert(Value::Null);
+        if entry.as_f64().is_none_or(|found| found < f64::from(log_prob)) {
+            *entry = log_prob.into();
+        }
+    }
+    entries.into()
 }
 
 impl ResponseWriter for TextCompletion {

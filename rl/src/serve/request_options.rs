@@ -2,6 +2,7 @@
 
 use super::api_error::ApiError;
 use super::parameters::Parameters;
+use crate::generate::engine::TurnExtras;
 use crate::generate::sample::Sampling;
 use serde::Deserialize;
 use serde_json::json;
@@ -16,8 +17,12 @@ pub(super) struct RequestOptions {
     pub(super) n: usize,
     /// `temperature`, `top_p`, `top_k` and `min_p`.
     pub(super) sampling: Sampling,
-    /// `max_tokens` or `max_completion_tokens`: the most tokens of a choice; at least 1.
+    /// `max_tokens` or `max_completion_tokens`: the most tokens of a choice.
     pub(super) max_tokens: Option<usize>,
+    /// What is asked of the generator besides these.
+    pub(super) extras: TurnExtras,
+    /// `echo`: whether a choice begins with its prompt.
+    pub(super) echo: bool,
     /// `seed`; without one, each request has a random stream of its own.
     pub(super) seed: Option<u64>,
     /// `stop`: texts that end a choice and are not part of it.
@@ -99,6 +104,8 @@ impl RequestOptions {
             n,
             sampling,
             max_tokens: max_tokens(parameters)?,
+            extras: TurnExtras::default(),
+            echo: false,
             seed: parameters.take::<i64>("seed")?.map(i64::cast_unsigned),
             stop,
             ignore_eos: parameters.take("ignore_eos")?.unwrap_or(false),
@@ -107,6 +114,35 @@ impl RequestOptions {
             token_ids: parameters.take("return_token_ids")?.unwrap_or(false),
         })
     }
+
+    /// The most tokens of a choice; `default` if the request does not say.
+    ///
+    /// # Errors
+    /// An [`ApiError`] if nothing is to be generated and no prompt repeated.
+    pub(super) fn limit(&self, default: usize) -> Result<usize, ApiError> {
+        match self.max_tokens {
+            Some(0) if !self.echo => {
+                let message = "`max_tokens` is 0; it must be at least 1, unless `echo` is set";
+                Err(ApiError::invalid("max_tokens", message))
+            }
+            limit => Ok(limit.unwrap_or(default)),
+        }
+    }
+}
+
+/// The most of the likeliest tokens that can be asked for, as in vLLM.
+const TOP: usize = 20;
+
+/// `logprobs` or `top_logprobs`: how many of the likeliest tokens are reported.
+pub(super) fn top_count(
+    parameters: &mut Parameters,
+    name: &str,
+) -> Result<Option<usize>, ApiError> {
+    let Some(given) = parameters.take::<i64>(name)? else { return Ok(None) };
+    let count = usize::try_from(given).ok().filter(|count| *count <= TOP);
+    let invalid =
+        || ApiError::invalid(name, format!("`{name}` is {given}; it must be between 0 and {TOP}"));
+    count.map(Some).ok_or_else(invalid)
 }
 
 /// `max_tokens`, under either of its names; `None` if neither is there.
@@ -114,9 +150,6 @@ fn max_tokens(parameters: &mut Parameters) -> Result<Option<usize>, ApiError> {
     let mut found = None;
     for name in ["max_tokens", "max_completion_tokens"] {
         let Some(limit) = parameters.take::<usize>(name)? else { continue };
-        if limit == 0 {
-            return Err(ApiError::invalid(name, format!("`{name}` is 0; it must be at least 1")));
-        }
         if found.is_some_and(|found| found != limit) {
             let message = "`max_tokens` and `max_completion_tokens` differ; give one of them";
             return Err(ApiError::invalid(name, message));

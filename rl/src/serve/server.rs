@@ -2,7 +2,7 @@
 
 use super::api_error::ApiError;
 use super::chat::chat;
-use super::choice::ChoiceStream;
+use super::choice::{ChoiceStream, Echo};
 use super::completions::completions;
 use super::config::{InferenceConfig, InferenceError};
 use super::parameters::BODY;
@@ -123,14 +123,17 @@ impl InferenceState {
             let turn = TurnOptions {
                 sampling: options.sampling,
                 stream: stream.index(index as u64),
-                max_tokens: limit,
+                // A prompt is also read by a turn, of whose tokens none is used here.
+                max_tokens: limit.max(1),
                 ignore_eos: options.ignore_eos,
             };
+            let echo = options.echo.then(|| Echo { ids: ids.clone(), is_all: limit == 0 });
+            let extras = options.extras.clone();
             let permit = permits.split(1).expect("there is a permit for every choice");
-            let job = GenerationJob { ids, turn, events, permit: Some(permit) };
+            let job = GenerationJob { ids, turn, extras, events, permit: Some(permit) };
             self.jobs.send(job).map_err(|_| ApiError::stopped())?;
             let (tokenizer, stops) = (Arc::clone(&self.tokenizer), options.stop.clone());
-            choices.push(ChoiceStream::new(index, tokenizer, stops, receiver));
+            choices.push(ChoiceStream::new(index, tokenizer, stops, echo, receiver));
         }
         let id = format!("{kind}-{:016x}{number:08x}", self.entropy);
         let head = ResponseHead { id, created: now(), model: model.clone() };

@@ -23,6 +23,7 @@ mod roles;
 mod rollout;
 mod serve;
 mod serve_base;
+mod serve_logprobs;
 mod server;
 mod stopped;
 mod template;

@@ -287,8 +287,9 @@ fn invalid_requests_get_errors_that_name_the_parameter() {
         bad(path, "guided_json", json!({}), "not a known parameter");
         bad(path, "seed", json!("x"), "`seed` cannot be used");
     }
-    bad("completions", "echo", json!(true), "`echo` is not supported");
-    bad("completions", "logprobs", json!(3), "use `logprobs: 0`");
+    bad("completions", "logprobs", json!(21), "between 0 and 20");
+    bad("completions", "logprobs", json!(-1), "between 0 and 20");
+    bad("completions", "logprobs", json!(true), "`logprobs` cannot be used");
     bad("completions", "prompt", json!([]), "at least one token");
     bad("completions", "prompt", json!(""), "at least one token");
     bad("completions", "prompt", json!([[1], []]), "at least one token");
@@ -313,7 +314,8 @@ fn invalid_requests_get_errors_that_name_the_parameter() {
         {"function": {"name": "f", "arguments": "{"}}]}]),
         "arguments of a call of `f` are not JSON",
     );
-    bad(chat, "top_logprobs", json!(2), "`logprobs` alone");
+    bad(chat, "top_logprobs", json!(2), "needs `logprobs: true`");
+    bad(chat, "top_logprobs", json!(21), "between 0 and 20");
     bad(chat, "tools", json!([{"name": "f"}]), "a tool is");
     bad(chat, "tools", json!([{"type": "function", "function": 3}]), "a tool is");
     bad(chat, "tool_choice", json!("required"), "`auto` or `none`");

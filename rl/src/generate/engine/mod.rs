@@ -20,4 +20,4 @@ pub use capacity::Capacity;
 pub use error::EngineError;
 pub use native::{CacheUse, Engine};
 pub(crate) use native::{PREFILL_PAIRS, PREFILL_TOKENS};
-pub use turn::{Finished, RowId, TurnEnd, TurnOptions};
+pub use turn::{Finished, RowId, TurnDetails, TurnEnd, TurnExtras, TurnOptions};

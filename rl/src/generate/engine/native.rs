@@ -1,9 +1,11 @@
 //! The inference engine on libtorch: continuous batching with a KV cache, prefill and decoding.
 
+mod scoring;
+
 use super::capacity::Capacity;
 use super::error::EngineError;
 use super::scheduler::{CacheRequest, CacheScheduler};
-use super::turn::{Finished, RowId, TurnEnd, TurnOptions};
+use super::turn::{Finished, RowId, TurnDetails, TurnEnd, TurnExtras, TurnOptions};
 use crate::generate::sample::{self, Draw, SampledToken, Sampling};
 use crate::model::{CacheRows, CacheShape, CpuLinear, KvCache, NewTokens, Qwen3, signed};
 use rand_chacha::ChaCha8Rng;
@@ -28,6 +30,7 @@ struct Current {
     rng: ChaCha8Rng,
     max_tokens: usize,
     ignore_eos: bool,
+    extras: TurnExtras,
     ids: Vec<i64>,
     log_probs: Vec<f32>,
 }
@@ -46,6 +49,8 @@ struct EngineSequence {
     /// Everything the row was given or sampled, in order.
     context: Vec<i64>,
     current: Option<Current>,
+    /// About the current turn, or the last one.
+    details: TurnDetails,
 }
 
 /// Statistics of an engine's KV cache.
@@ -168,6 +173,19 @@ impl Engine {
     /// # Errors
     /// [`EngineError`] if there is no place, or the ids or settings are unusable.
     pub fn admit(&mut self, ids: &[i64], turn: TurnOptions) -> Result<RowId, EngineError> {
+        self.admit_with(ids, turn, TurnExtras::default())
+    }
+
+    /// As [`Self::admit`], with what a request to a server asks for.
+    ///
+    /// # Errors
+    /// As [`Self::admit`].
+    pub fn admit_with(
+        &mut self,
+        ids: &[i64],
+        turn: TurnOptions,
+        extras: TurnExtras,
+    ) -> Result<RowId, EngineError> {
         let slot =
             self.rows.iter().position(Option::is_none).ok_or(EngineError::Full(self.rows.len()))?;
         self.tickets += 1;
@@ -180,8 +198,9 @@ impl Engine {
             pending: Vec::new(),
             context: Vec::new(),
             current: None,
+            details: TurnDetails::default(),
         });
-        self.extend(id, ids, turn).inspect_err(|_| self.rows[slot] = None)?;
+        self.extend_with(id, ids, turn, extras).inspect_err(|_| self.rows[slot] = None)?;
         Ok(id)
     }
 
@@ -191,6 +210,16 @@ impl Engine {
     /// [`EngineError`] if the row is gone, busy or full, or the ids or settings are unusable. The
     /// row is then as it was.
     pub fn extend(&mut self, id: RowId, ids: &[i64], turn: TurnOptions) -> Result<(), EngineError> {
+        self.extend_with(id, ids, turn, TurnExtras::default())
+    }
+
+    fn extend_with(
+        &mut self,
+        id: RowId,
+        ids: &[i64],
+        turn: TurnOptions,
+        extras: TurnExtras,
+    ) -> Result<(), EngineError> {
         turn.sampling.check()?;
         let (capacity, vocab_size) = (self.capacity, self.model.config().vocab_size);
         let row = self.row(id)?;
@@ -214,9 +243,11 @@ impl Engine {
             rng: turn.stream.rng(),
             max_tokens: turn.max_tokens,
             ignore_eos: turn.ignore_eos,
+            extras,
             ids: Vec::new(),
             log_probs: Vec::new(),
         });
+        row.details = TurnDetails::default();
         Ok(())
     }
 
@@ -242,6 +273,16 @@ impl Engine {
         let row = row.filter(|row| row.ticket == id.ticket).ok_or(EngineError::Gone)?;
         let turn = row.current.as_ref().map(|current| (&*current.ids, &*current.log_probs));
         Ok(turn.unwrap_or_default())
+    }
+
+    /// What is known of a row's current turn besides its tokens, or of its last one.
+    ///
+    /// # Errors
+    /// [`EngineError::Gone`].
+    pub fn details(&self, id: RowId) -> Result<&TurnDetails, EngineError> {
+        let row = self.rows.get(id.slot).and_then(Option::as_ref);
+        let row = row.filter(|row| row.ticket == id.ticket).ok_or(EngineError::Gone)?;
+        Ok(&row.details)
     }
 
     /// Whether a row is generating; else it waits for an observation.
@@ -407,6 +448,7 @@ impl Engine {
     /// Prefills all pending prompts, longest first so that padding is small. A prompt that several
     /// new rows share, as in a group, is prefilled once and its keys and values are copied.
     fn prefill(&mut self, finished: &mut Vec<Finished>) -> Result<(), EngineError> {
+        self.score_prompts();
         let mut waiting = self.generating(|row| row.pending.len() > 1);
         waiting.sort_by_key(|&slot| (std::cmp::Reverse(self.at(slot).pending.len()), slot));
         let mut leaders: BTreeMap<&[i64], usize> = BTreeMap::new();
@@ -477,7 +519,8 @@ impl Engine {
         let mut next = |&slot: &usize| {
             let row = self.rows[slot].as_mut().expect("only taken slots are listed");
             let current = row.current.as_mut().expect("only generating rows draw");
-            current.sampling.next(&mut current.rng)
+            let draw = current.sampling.next(&mut current.rng);
+            Draw { top: current.extras.top, ..draw }
         };
         let draws: Vec<Draw> = slots.iter().map(&mut next).collect();
         for (&slot, drawn) in slots.iter().zip(sample::draw(logits, &draws)) {
@@ -489,6 +532,14 @@ impl Engine {
     /// Feeds the pending tokens of `slots`, at most `width` each, and returns the final hidden state
     /// of the last token of each: `[N, C]`.
     fn forward(&mut self, slots: &[usize], width: usize) -> Tensor {
+        let (hidden, ends) = self.feed(slots, width);
+        hidden.index_select(0, &ends)
+    }
+
+    /// Feeds the pending tokens of `slots`, at most `width` each, and returns the final hidden
+    /// states of all that was fed, padding included, `[M, C]`, and the index of the last token of
+    /// each slot in them, `[N]`.
+    fn feed(&mut self, slots: &[usize], width: usize) -> (Tensor, Tensor) {
         let place = |slot: usize| self.at(slot).place.expect("who is fed has a place");
         let taken: Vec<usize> = slots.iter().map(|&slot| place(slot)).collect();
         let (first, last) =
@@ -551,14 +602,14 @@ impl Engine {
             row.cached += fed;
             row.pending.drain(..fed);
         }
-        hidden.view([-1, self.model.config().hidden_size]).index_select(0, &tensor(&ends))
+        (hidden.view([-1, self.model.config().hidden_size]), tensor(&ends))
     }
 
     /// Appends a sampled token to a row's turn, and ends the turn where it must end.
     fn push_token(
         &mut self,
         slot: usize,
-        SampledToken { choice: id, log_prob }: SampledToken,
+        SampledToken { choice: id, log_prob, top }: SampledToken,
         finished: &mut Vec<Finished>,
     ) -> Result<(), EngineError> {
         let (model, capacity) = (&self.model, self.capacity);
@@ -569,6 +620,9 @@ impl Engine {
         }
         current.ids.push(id);
         current.log_probs.push(log_prob);
+        if current.extras.top > 0 {
+            row.details.top.push(top);
+        }
         row.pending.push(id);
         row.context.push(id);
         self.generated += 1;

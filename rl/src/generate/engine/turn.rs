@@ -1,6 +1,6 @@
 //! The options of a turn, and its result.
 
-use crate::generate::sample::Sampling;
+use crate::generate::sample::{Sampling, ScoredToken, TopToken};
 use tasks::stream::Stream;
 
 /// How one turn is generated; `SamplingParams` in vLLM.
@@ -14,6 +14,27 @@ pub struct TurnOptions {
     pub max_tokens: usize,
     /// Whether generation continues after the token that ends a turn.
     pub ignore_eos: bool,
+}
+
+/// What a request to a server asks of a turn besides [`TurnOptions`]; the default asks for nothing.
+#[derive(Debug, Clone, Default)]
+pub struct TurnExtras {
+    /// How many of the likeliest tokens are reported beside each token that has a log-probability.
+    pub top: usize,
+    /// Whether the tokens that are given are scored. They are then prefilled alone, without any
+    /// cached prefix.
+    pub score_prompt: bool,
+}
+
+/// What is known of a turn besides its tokens.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TurnDetails {
+    /// The scores of the given tokens from the second on, if [`TurnExtras::score_prompt`] asks for
+    /// them: complete before the first token is sampled.
+    pub prompt: Vec<ScoredToken>,
+    /// For each sampled token the likeliest ones in its place, likeliest first; empty if
+    /// [`TurnExtras::top`] is 0.
+    pub top: Vec<Vec<TopToken>>,
 }
 
 /// Why a turn ended.

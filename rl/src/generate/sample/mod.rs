@@ -2,5 +2,7 @@
 
 mod rows;
 mod sampler;
+mod score;
 
-pub use sampler::{Draw, SampledToken, Sampling, SamplingError, draw};
+pub use sampler::{Draw, SampledToken, Sampling, SamplingError, TopToken, draw};
+pub use score::{ScoredToken, score};

@@ -3,6 +3,7 @@
 //! On a GPU the logits of one step are tens of megabytes: to copy them costs more than to draw.
 //! The tokens are those that [`Sampling::choose`] would draw, up to rounding.
 
+use super::sampler::top_of;
 use super::{Draw, SampledToken, Sampling};
 use crate::model::signed;
 use tch::{Kind, Tensor};
@@ -30,7 +31,8 @@ impl SamplingKind {
 
 /// Draws one token for each row of log-probabilities `[N, V]`.
 pub(super) fn draw(log_probs: &Tensor, draws: &[Draw]) -> Vec<SampledToken> {
-    let mut drawn = vec![SampledToken { choice: 0, log_prob: f32::NAN }; draws.len()];
+    let none = SampledToken { choice: 0, log_prob: f32::NAN, top: Vec::new() };
+    let mut drawn = vec![none; draws.len()];
     for kind in SamplingKind::ALL {
         let members: Vec<usize> = (0..draws.len())
             .filter(|&row| SamplingKind::from_sampling(&draws[row].sampling) == kind)
@@ -54,8 +56,13 @@ pub(super) fn draw(log_probs: &Tensor, draws: &[Draw]) -> Vec<SampledToken> {
         both.copy_data(&mut values, 2 * members.len());
         #[expect(clippy::cast_possible_truncation, reason = "both were narrower before")]
         for (row, value) in members.into_iter().zip(values.chunks_exact(2)) {
-            drawn[row] = SampledToken { choice: value[0] as i64, log_prob: value[1] as f32 };
+            drawn[row].choice = value[0] as i64;
+            drawn[row].log_prob = value[1] as f32;
         }
+    }
+    // Only requests of a server ask for these, so whole rows may be copied to the host.
+    for (row, draw) in draws.iter().enumerate().filter(|(_, draw)| draw.top > 0) {
+        drawn[row].top = top_of(&log_probs.get(signed(row)), draw, &drawn[row]);
     }
     drawn
 }
@@ -184,12 +191,18 @@ mod tests {
             let logits: Vec<f32> = rows.iter().flat_map(|row| row.2.clone()).collect();
             let logits = Tensor::from_slice(&logits).view([signed(rows.len()), 12]);
             let draws: Vec<Draw> =
-                rows.iter().map(|&(sampling, point, _)| Draw { sampling, point }).collect();
+                rows.iter().map(|&(sampling, point, _)| Draw { sampling, point, top: 3 }).collect();
             let log_probs = logits.log_softmax(-1, Kind::Float);
             let (together, alone) = (draw(&log_probs, &draws), on_host(&log_probs, &draws));
             for (row, (found, expected)) in together.into_iter().zip(alone).enumerate() {
                 prop_assert_eq!(found.choice, expected.choice, "row {}: {:?}", row, draws[row]);
                 prop_assert!((found.log_prob - expected.log_prob).abs() < 1e-5);
+                prop_assert_eq!(found.top.len(), expected.top.len());
+                for (found, expected) in found.top.iter().zip(&expected.top) {
+                    prop_assert!((found.log_prob - expected.log_prob).abs() < 1e-5);
+                }
+                let own = found.top.iter().find(|entry| entry.id == found.choice);
+                prop_assert!(own.is_none_or(|entry| entry.log_prob == found.log_prob));
             }
         }
     }
@@ -200,12 +213,12 @@ mod tests {
         for (point, expected) in [(0.0, 1), (1.0 - f64::EPSILON / 2.0, 3)] {
             for top_k in [0, 4] {
                 let sampling = Sampling { top_k, ..Sampling::default() };
-                let drawn = draw(&log_probs, &[Draw { sampling, point }]);
+                let drawn = draw(&log_probs, &[Draw { sampling, point, top: 0 }]);
                 assert_eq!((drawn[0].choice, drawn[0].log_prob), (expected, 0.5_f32.ln()));
             }
         }
         let broken = Tensor::from_slice(&[f32::NAN, 0.0]).unsqueeze(0);
-        let draws = [Draw { sampling: Sampling::default(), point: 0.5 }];
+        let draws = [Draw { sampling: Sampling::default(), point: 0.5, top: 0 }];
         assert!(draw(&broken, &draws)[0].log_prob.is_nan());
     }
 
@@ -229,7 +242,7 @@ mod tests {
             for (top_p, min_p) in [(1.0, 0.0), (0.9, 0.0), (1.0, 0.05)] {
                 let sampling = Sampling { top_p, min_p, ..Sampling::default() };
                 let draws: Vec<Draw> =
-                    points.iter().cycle().take(18).map(|&point| Draw { sampling, point }).collect();
+                    points.iter().cycle().take(18).map(|&point| Draw { sampling, point, top: 0 }).collect();
                 let (together, alone) = (draw(&log_probs, &draws), on_host(&log_probs, &draws));
                 for (row, (found, expected)) in together.into_iter().zip(alone).enumerate() {
                     assert_eq!(found.choice, expected.choice, "{width}, row {row}, {sampling:?}");

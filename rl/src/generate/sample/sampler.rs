@@ -90,7 +90,8 @@ impl Sampling {
 
     /// The next draw: one number of `rng`, or none when greedy.
     pub fn next(self, rng: &mut impl Rng) -> Draw {
-        Draw { sampling: self, point: if self.is_greedy() { 0.0 } else { rng.random() } }
+        let point = if self.is_greedy() { 0.0 } else { rng.random() };
+        Draw { sampling: self, point, top: 0 }
     }
 
     /// The index at `point` of `[0, 1)`, given `log_probs` of `softmax(logits / scale)`.
@@ -112,16 +113,45 @@ impl Sampling {
     /// The log-probability of `choice` in the policy's own distribution: among the tokens that
     /// min-p keeps, before top-p and top-k. `log_probs` as for [`Self::choose`].
     fn log_prob(&self, log_probs: &[f32], choice: usize) -> f32 {
-        let own = log_probs[choice];
+        log_probs[choice] - self.log_mass(log_probs)
+    }
+
+    /// The `count` likeliest tokens of the policy's own distribution, likeliest first, with their
+    /// log-probabilities as [`Self::log_prob`] has them. Fewer if fewer are possible.
+    fn top(&self, log_probs: &[f32], count: usize) -> Vec<TopToken> {
+        if count == 0 {
+            return Vec::new();
+        }
+        let (floor, log_mass) = (self.floor(log_probs), self.log_mass(log_probs));
+        let is_possible =
+            |log_prob: f32| log_prob > f32::NEG_INFINITY && f64::from(log_prob) >= floor;
+        let mut order: Vec<usize> =
+            (0..log_probs.len()).filter(|&index| is_possible(log_probs[index])).collect();
+        let likelier =
+            |a: &usize, b: &usize| log_probs[*b].total_cmp(&log_probs[*a]).then(a.cmp(b));
+        if order.len() > count {
+            order.select_nth_unstable_by(count, likelier);
+            order.truncate(count);
+        }
+        order.sort_unstable_by(likelier);
+        let entry = |index: usize| TopToken {
+            id: signed(index),
+            log_prob: log_probs[index] - log_mass,
+        };
+        order.into_iter().map(entry).collect()
+    }
+
+    /// The logarithm of the mass that min-p keeps; 0 without it.
+    fn log_mass(&self, log_probs: &[f32]) -> f32 {
         if self.min_p <= 0.0 {
-            return own;
+            return 0.0;
         }
         let floor = self.floor(log_probs);
         let kept = log_probs.iter().map(|&log_prob| f64::from(log_prob));
         let mass: f64 = kept.filter(|log_prob| *log_prob >= floor).map(f64::exp).sum();
         #[expect(clippy::cast_possible_truncation, reason = "log-probabilities are kept in f32")]
         let log_mass = mass.ln() as f32;
-        own - log_mass
+        log_mass
     }
 
     /// What min-p asks of a token's log-probability: minus infinity where it asks nothing.
@@ -159,16 +189,30 @@ pub struct Draw {
     pub sampling: Sampling,
     /// Where in the distribution, in [0, 1).
     pub point: f64,
+    /// How many of the likeliest tokens are reported beside the sampled one.
+    pub top: usize,
+}
+
+/// One of the likeliest tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TopToken {
+    /// The id of the token.
+    pub id: i64,
+    /// Its log-probability, in nats.
+    pub log_prob: f32,
 }
 
 /// A sampled token with its log-probability.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SampledToken {
     /// The id of the token.
     pub choice: i64,
     /// Its log-probability in the policy's own distribution. Not a finite number
     /// if the logits were none.
     pub log_prob: f32,
+    /// The likeliest tokens of the same distribution, likeliest first: as many as [`Draw::top`]
+    /// asks for and are possible.
+    pub top: Vec<TopToken>,
 }
 
 /// Draws one token for each row of `logits`, `[N, V]` in f32: on a CPU row after row, elsewhere in
@@ -189,14 +233,35 @@ pub fn draw(logits: &Tensor, draws: &[Draw]) -> Vec<SampledToken> {
 }
 
 pub(super) fn on_host(log_probs: &Tensor, draws: &[Draw]) -> Vec<SampledToken> {
-    let mut values = vec![0.0_f32; log_probs.numel()];
-    log_probs.copy_data(&mut values, log_probs.numel());
+    let values = host(log_probs);
     let rows = values.chunks_exact((values.len() / draws.len().max(1)).max(1));
     let drawn = draws.iter().zip(rows).map(|(draw, log_probs)| {
         let choice = draw.sampling.choose(log_probs, draw.point);
-        SampledToken { choice: signed(choice), log_prob: draw.sampling.log_prob(log_probs, choice) }
+        SampledToken {
+            choice: signed(choice),
+            log_prob: draw.sampling.log_prob(log_probs, choice),
+            top: draw.sampling.top(log_probs, draw.top),
+        }
     });
     drawn.collect()
+}
+
+/// The likeliest tokens of one row of log-probabilities `[V]`, on any device, from which `drawn`
+/// was drawn.
+pub(super) fn top_of(log_probs: &Tensor, draw: &Draw, drawn: &SampledToken) -> Vec<TopToken> {
+    let mut top = draw.sampling.top(&host(log_probs), draw.top);
+    // The device may have rounded otherwise; a token has one log-probability.
+    for entry in top.iter_mut().filter(|entry| entry.id == drawn.choice) {
+        entry.log_prob = drawn.log_prob;
+    }
+    top
+}
+
+/// The numbers of a tensor in f32, on the host.
+pub(super) fn host(tensor: &Tensor) -> Vec<f32> {
+    let mut values = vec![0.0_f32; tensor.numel()];
+    tensor.copy_data(&mut values, tensor.numel());
+    values
 }
 
 fn likeliest(log_probs: &[f32]) -> usize {
@@ -297,6 +362,26 @@ mod tests {
         let point = Sampling::greedy().next(&mut rng).point;
         assert_eq!(Sampling::greedy().choose(&logs(&[0.2, 0.4, 0.4]), point), 1);
         assert_eq!(rng, Stream::root(5).rng());
+    }
+
+    #[test]
+    fn top_has_the_likeliest_tokens_of_the_distribution_that_is_scored() {
+        let log_probs = logs(&[0.19, 0.3, 0.0, 0.5, 0.01]);
+        let ids = |sampling: Sampling, count| -> Vec<i64> {
+            sampling.top(&log_probs, count).iter().map(|entry| entry.id).collect()
+        };
+        assert_eq!(ids(Sampling::default(), 2), [3, 1]);
+        assert_eq!(ids(Sampling::default(), 9), [3, 1, 0, 4]);
+        assert!(ids(Sampling::default(), 0).is_empty());
+        let narrowed = Sampling { min_p: 0.1, ..Sampling::default() };
+        assert_eq!(ids(narrowed, 9), [3, 1, 0]);
+        for entry in narrowed.top(&log_probs, 9) {
+            let index = usize::try_from(entry.id).unwrap();
+            assert_eq!(entry.log_prob, narrowed.log_prob(&log_probs, index));
+        }
+        // Of equals the lowest id comes first, as in greedy decoding.
+        let equal = Sampling::default().top(&logs(&[0.2, 0.4, 0.4]), 1);
+        assert_eq!(equal[0].id, 1);
     }
 
     #[test]
