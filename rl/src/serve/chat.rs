@@ -81,7 +81,7 @@ fn begin(
 ) -> Result<(PendingResponse, ChatCompletion), ApiError> {
     let template = shared.template()?;
     let mut parameters = Parameters::parse(body)?;
-    let mut request = RequestOptions::take(&mut parameters)?;
+    let mut request = RequestOptions::take(&mut parameters, shared.vocab_size)?;
     let log_probs = parameters.take("logprobs")?.unwrap_or(false);
     let top = top_count(&mut parameters, "top_logprobs")?;
     if top.is_some_and(|count| count > 0) && !log_probs {
@@ -279,6 +279,7 @@ impl ChatCompletion {
             "index": delta.index,
             "logprobs": self.log_probs(&delta.tokens),
             "finish_reason": reason,
+            "stop_reason": delta.stop_reason,
         });
         choice[name] = message;
         if self.prompt.is_some() {

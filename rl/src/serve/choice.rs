@@ -1,11 +1,13 @@
 //! One choice of a response while it is generated: token ids in, deltas of text out.
 
 use super::api_error::ApiError;
+use super::request_options::RequestOptions;
 use super::text::Text;
 use crate::generate::engine::TurnEnd;
 use crate::generate::jobs::JobEvent;
 use crate::generate::sample::{ScoredToken, TopToken};
 use crate::text::tokenizer::Tokenizer;
+use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -45,7 +47,7 @@ pub(super) struct Echo {
 /// Why generation of a choice ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FinishReason {
-    /// The model ended its turn, or a stop string was generated.
+    /// The model ended its turn, or a stop string or stop token was generated.
     Stop,
     /// The token limit or the end of the context was reached.
     Length,
@@ -64,6 +66,8 @@ pub(super) struct ChoiceDelta {
     pub(super) tokens: Vec<TokenLogprob>,
     /// Set in the last delta.
     pub(super) reason: Option<FinishReason>,
+    /// The stop string or the id of the stop token that ended the choice, as in vLLM; else null.
+    pub(super) stop_reason: Value,
 }
 
 impl ChoiceDelta {
@@ -73,6 +77,31 @@ impl ChoiceDelta {
         self.echoed.extend(next.echoed);
         self.tokens.extend(next.tokens);
         self.reason = next.reason;
+        self.stop_reason = next.stop_reason;
+    }
+}
+
+/// What ends a choice besides the model, and whether it is part of the text.
+#[derive(Debug, Clone)]
+pub(super) struct StopRules {
+    /// Texts that end it.
+    strings: Vec<String>,
+    /// Ids of tokens that end it; the engine stops at them.
+    ids: Vec<i64>,
+    /// Whether the text includes the string or token that ended it.
+    is_included: bool,
+    /// Stop strings that are complete within so many tokens do not count.
+    min_tokens: usize,
+}
+
+impl StopRules {
+    pub(super) fn new(options: &RequestOptions) -> Self {
+        Self {
+            strings: options.stop.clone(),
+            ids: options.extras.stop_ids.clone(),
+            is_included: options.include_stop,
+            min_tokens: options.extras.processors.min_tokens,
+        }
     }
 }
 
@@ -82,6 +111,11 @@ pub(super) struct ChoiceStream {
     index: usize,
     tokenizer: Arc<Tokenizer>,
     text: Text,
+    stop: StopRules,
+    /// Generated tokens so far.
+    count: usize,
+    /// See [`ChoiceDelta::stop_reason`].
+    stop_reason: Value,
     /// Until the prompt was read.
     echo: Option<Echo>,
     /// Characters of the prompt that come before the generated text.
@@ -94,11 +128,21 @@ impl ChoiceStream {
     pub(super) fn new(
         index: usize,
         tokenizer: Arc<Tokenizer>,
-        stops: Vec<String>,
+        stop: StopRules,
         echo: Option<Echo>,
         events: UnboundedReceiver<JobEvent>,
     ) -> Self {
-        Self { index, tokenizer, text: Text::new(stops), echo, echoed: 0, events: Some(events) }
+        Self {
+            index,
+            tokenizer,
+            text: Text::new(stop.strings.clone(), stop.is_included),
+            stop,
+            count: 0,
+            stop_reason: Value::Null,
+            echo,
+            echoed: 0,
+            events: Some(events),
+        }
     }
 
     /// The next delta; `None` after the last one.
@@ -131,17 +175,10 @@ impl ChoiceStream {
                     }
                 }
                 JobEvent::Token { id, log_prob, top } => {
-                    let bytes = self
-                        .tokenizer
-                        .bytes(id)
-                        .map_err(|error| ApiError::broken(error.to_string()))?;
-                    let offset = self.echoed + self.text.characters();
-                    if !self.tokenizer.is_control(id) {
-                        delta.text.push_str(&self.text.push(&bytes));
-                    }
-                    let (log_prob, top) = (Some(log_prob), self.top(&top));
-                    delta.tokens.push(TokenLogprob { id, log_prob, bytes, offset, top });
-                    if self.text.is_stopped() {
+                    let token = self.token(id, log_prob, &top, &mut delta.text)?;
+                    delta.tokens.push(token);
+                    if let Some(stop) = self.text.stopped() {
+                        self.stop_reason = stop.into();
                         delta.reason = Some(FinishReason::Stop);
                         break;
                     }
@@ -156,17 +193,42 @@ impl ChoiceStream {
                 JobEvent::Refused(message) => return Err(ApiError::broken(message)),
             }
         }
+        if delta.reason.is_some() {
+            delta.stop_reason = self.stop_reason.take();
+        }
         Ok(delta)
+    }
+
+    /// Adds the text of a generated token to `text`.
+    fn token(
+        &mut self,
+        id: i64,
+        log_prob: f32,
+        top: &[TopToken],
+        text: &mut String,
+    ) -> Result<TokenLogprob, ApiError> {
+        let bytes =
+            self.tokenizer.bytes(id).map_err(|error| ApiError::broken(error.to_string()))?;
+        let offset = self.echoed + self.text.characters();
+        self.count += 1;
+        let is_stop = self.stop.ids.contains(&id);
+        if is_stop {
+            self.stop_reason = id.into();
+        }
+        if !self.tokenizer.is_control(id) && (!is_stop || self.stop.is_included) {
+            text.push_str(&self.text.push(&bytes, self.count > self.stop.min_tokens));
+        }
+        Ok(TokenLogprob { id, log_prob: Some(log_prob), bytes, offset, top: self.top(top) })
     }
 
     /// Adds the prompt to the first delta. `scores` begin with the second token.
     fn repeat(&mut self, ids: &[i64], scores: Vec<ScoredToken>, delta: &mut ChoiceDelta) {
-        let mut text = Text::new(Vec::new());
+        let mut text = Text::new(Vec::new(), false);
         let mut scores = scores.into_iter();
         for (position, &id) in ids.iter().enumerate() {
             let score = if position == 0 { None } else { scores.next() };
             let (bytes, offset) = (self.bytes(id), text.characters());
-            delta.text.push_str(&text.push(&bytes));
+            delta.text.push_str(&text.push(&bytes, false));
             let log_prob = score.as_ref().map(|score| score.log_prob);
             let top = score.map_or_else(Vec::new, |score| self.top(&score.top));
             delta.echoed.push(TokenLogprob { id, log_prob, bytes, offset, top });

@@ -45,7 +45,7 @@ fn begin(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<(PendingResponse, TextCompletion), ApiError> {
     let mut parameters = Parameters::parse(body)?;
-    let mut options = RequestOptions::take(&mut parameters)?;
+    let mut options = RequestOptions::take(&mut parameters, shared.vocab_size)?;
     options.echo = parameters.take("echo")?.unwrap_or(false);
     let log_probs = top_count(&mut parameters, "logprobs")?;
     options.extras.top = log_probs.unwrap_or(0);
@@ -116,6 +116,7 @@ impl TextCompletion {
             "text": delta.text,
             "logprobs": self.log_probs(delta),
             "finish_reason": finish_reason(delta.reason),
+            "stop_reason": delta.stop_reason,
         });
         if let Some(prompts) = &self.prompts {
             choice["token_ids"] = ids(&delta.tokens).into();

@@ -19,6 +19,7 @@ mod choice;
 mod completions;
 mod config;
 mod parameters;
+mod processor_options;
 mod request_options;
 mod respond;
 mod server;

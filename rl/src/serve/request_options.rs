@@ -2,6 +2,7 @@
 
 use super::api_error::ApiError;
 use super::parameters::Parameters;
+use super::processor_options::extras;
 use crate::generate::engine::TurnExtras;
 use crate::generate::sample::Sampling;
 use serde::Deserialize;
@@ -25,8 +26,10 @@ pub(super) struct RequestOptions {
     pub(super) echo: bool,
     /// `seed`; without one, each request has a random stream of its own.
     pub(super) seed: Option<u64>,
-    /// `stop`: texts that end a choice and are not part of it.
+    /// `stop`: texts that end a choice.
     pub(super) stop: Vec<String>,
+    /// `include_stop_str_in_output`: whether what ended a choice is part of its text.
+    pub(super) include_stop: bool,
     /// `ignore_eos`: whether generation continues after the token that ends a turn.
     pub(super) ignore_eos: bool,
     /// `stream`: whether deltas are sent while they are generated.
@@ -57,7 +60,8 @@ struct StreamOptions {
 }
 
 impl RequestOptions {
-    pub(super) fn take(parameters: &mut Parameters) -> Result<Self, ApiError> {
+    /// Reads the parameters. Ids of tokens in them must be below `vocab_size`.
+    pub(super) fn take(parameters: &mut Parameters, vocab_size: i64) -> Result<Self, ApiError> {
         let defaults = Sampling::default();
         let top_k = parameters.take::<i64>("top_k")?.unwrap_or(0);
         let sampling = Sampling {
@@ -79,11 +83,9 @@ impl RequestOptions {
             return Err(ApiError::invalid("n", "`n` is 0; it must be at least 1"));
         }
         parameters.neutral("best_of", &[json!(1), json!(n)])?;
-        for name in ["frequency_penalty", "presence_penalty"] {
-            parameters.neutral(name, &[json!(0), json!(0.0)])?;
-        }
-        parameters.neutral("repetition_penalty", &[json!(1), json!(1.0)])?;
-        parameters.neutral("logit_bias", &[json!({})])?;
+        parameters.neutral("skip_special_tokens", &[json!(true)])?;
+        // Only slow tokenizers of transformers would put spaces there.
+        parameters.neutral("spaces_between_special_tokens", &[json!(true), json!(false)])?;
         let stop = match parameters.take("stop")? {
             None => Vec::new(),
             Some(StopSequences::One(text)) => vec![text],
@@ -104,10 +106,11 @@ impl RequestOptions {
             n,
             sampling,
             max_tokens: max_tokens(parameters)?,
-            extras: TurnExtras::default(),
+            extras: extras(parameters, vocab_size)?,
             echo: false,
             seed: parameters.take::<i64>("seed")?.map(i64::cast_unsigned),
             stop,
+            include_stop: parameters.take("include_stop_str_in_output")?.unwrap_or(false),
             ignore_eos: parameters.take("ignore_eos")?.unwrap_or(false),
             stream,
             usage: options.is_some_and(|options| options.include_usage),
@@ -118,15 +121,20 @@ impl RequestOptions {
     /// The most tokens of a choice; `default` if the request does not say.
     ///
     /// # Errors
-    /// An [`ApiError`] if nothing is to be generated and no prompt repeated.
+    /// An [`ApiError`] if nothing is to be generated and no prompt repeated, or the limit is below
+    /// `min_tokens`.
     pub(super) fn limit(&self, default: usize) -> Result<usize, ApiError> {
-        match self.max_tokens {
-            Some(0) if !self.echo => {
-                let message = "`max_tokens` is 0; it must be at least 1, unless `echo` is set";
-                Err(ApiError::invalid("max_tokens", message))
-            }
-            limit => Ok(limit.unwrap_or(default)),
+        let (limit, least) =
+            (self.max_tokens.unwrap_or(default), self.extras.processors.min_tokens);
+        if limit == 0 && !self.echo {
+            let message = "`max_tokens` is 0; it must be at least 1, unless `echo` is set";
+            return Err(ApiError::invalid("max_tokens", message));
         }
+        if least > limit {
+            let message = format!("`min_tokens` is {least}, and a choice has at most {limit}");
+            return Err(ApiError::invalid("min_tokens", message));
+        }
+        Ok(limit)
     }
 }
 

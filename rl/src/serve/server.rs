@@ -2,7 +2,7 @@
 
 use super::api_error::ApiError;
 use super::chat::chat;
-use super::choice::{ChoiceStream, Echo};
+use super::choice::{ChoiceStream, Echo, StopRules};
 use super::completions::completions;
 use super::config::{InferenceConfig, InferenceError};
 use super::parameters::BODY;
@@ -50,7 +50,7 @@ pub(super) struct InferenceState {
     pub(super) tokenizer: Arc<Tokenizer>,
     /// `None` for a base model that came without one.
     template: Option<ChatTemplate<Arc<Tokenizer>>>,
-    vocab_size: i64,
+    pub(super) vocab_size: i64,
     /// The largest number of tokens of a prompt and its choice together.
     capacity: usize,
     jobs: UnboundedSender<GenerationJob>,
@@ -132,8 +132,8 @@ impl InferenceState {
             let permit = permits.split(1).expect("there is a permit for every choice");
             let job = GenerationJob { ids, turn, extras, events, permit: Some(permit) };
             self.jobs.send(job).map_err(|_| ApiError::stopped())?;
-            let (tokenizer, stops) = (Arc::clone(&self.tokenizer), options.stop.clone());
-            choices.push(ChoiceStream::new(index, tokenizer, stops, echo, receiver));
+            let tokenizer = Arc::clone(&self.tokenizer);
+            choices.push(ChoiceStream::new(index, tokenizer, StopRules::new(options), echo, receiver));
         }
         let id = format!("{kind}-{:016x}{number:08x}", self.entropy);
         let head = ResponseHead { id, created: now(), model: model.clone() };

@@ -5,18 +5,31 @@
 #[derive(Debug)]
 pub(super) struct Text {
     stops: Vec<String>,
+    /// Whether the text includes the stop string.
+    includes_stop: bool,
     /// The bytes of an incomplete character.
     partial: Vec<u8>,
     /// Text that may be the beginning of a stop string.
     held: String,
+    /// Bytes at the beginning of `held` in which no stop string may end.
+    exempt: usize,
     /// Characters so far, returned or held back.
     characters: usize,
-    stopped: bool,
+    /// The stop string that was found.
+    stopped: Option<String>,
 }
 
 impl Text {
-    pub(super) fn new(stops: Vec<String>) -> Self {
-        Self { stops, partial: Vec::new(), held: String::new(), characters: 0, stopped: false }
+    pub(super) fn new(stops: Vec<String>, includes_stop: bool) -> Self {
+        Self {
+            stops,
+            includes_stop,
+            partial: Vec::new(),
+            held: String::new(),
+            exempt: 0,
+            characters: 0,
+            stopped: None,
+        }
     }
 
     /// The number of characters so far, returned or held back.
@@ -24,14 +37,15 @@ impl Text {
         self.characters
     }
 
-    /// Whether a stop string was found. No text is returned after that.
-    pub(super) fn is_stopped(&self) -> bool {
-        self.stopped
+    /// The stop string that was found. No text is returned after that.
+    pub(super) fn stopped(&self) -> Option<&str> {
+        self.stopped.as_deref()
     }
 
     /// Adds the bytes of one token and returns the text that no later token can change. Bytes
-    /// that are not UTF-8 become U+FFFD.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> String {
+    /// that are not UTF-8 become U+FFFD. Unless the token `may_stop`, stop strings that it
+    /// completes do not count.
+    pub(super) fn push(&mut self, bytes: &[u8], may_stop: bool) -> String {
         let held = self.held.len();
         self.partial.extend_from_slice(bytes);
         let mut taken = 0;
@@ -50,19 +64,34 @@ impl Text {
         }
         self.partial.drain(..taken);
         self.characters += self.held[held..].chars().count();
-        let found = self.stops.iter().filter_map(|stop| self.held.find(stop)).min();
-        if let Some(at) = found {
-            self.stopped = true;
-            self.held.truncate(at);
+        if !may_stop {
+            self.exempt = self.held.len();
+        }
+        if let Some((at, stop)) = self.first_stop().map(|(at, stop)| (at, stop.to_owned())) {
+            self.held.truncate(if self.includes_stop { at + stop.len() } else { at });
+            self.stopped = Some(stop);
             return std::mem::take(&mut self.held);
         }
-        let rest = self.held.split_off(settled(&self.held, &self.stops));
+        let end = settled(&self.held, &self.stops);
+        self.exempt = self.exempt.saturating_sub(end);
+        let rest = self.held.split_off(end);
         std::mem::replace(&mut self.held, rest)
+    }
+
+    /// The first stop string in `held` that ends beyond its exempt beginning, and where it begins.
+    fn first_stop(&self) -> Option<(usize, &str)> {
+        let find = |stop: &String| {
+            let from = (self.exempt + 1).saturating_sub(stop.len());
+            let from = (from..=self.held.len()).find(|&at| self.held.is_char_boundary(at))?;
+            self.held[from..].find(stop.as_str()).map(|at| from + at)
+        };
+        let found = self.stops.iter().filter_map(|stop| Some((find(stop)?, stop.as_str())));
+        found.min_by_key(|(at, _)| *at)
     }
 
     /// The text that was held back, at the end of the choice.
     pub(super) fn finish(&mut self) -> String {
-        if self.stopped {
+        if self.stopped.is_some() {
             return String::new();
         }
         if !self.partial.is_empty() {
@@ -80,7 +109,10 @@ fn is_cut(bytes: &[u8]) -> bool {
 
 /// The number of bytes of `text` that no continuation can make the beginning of one of `marks`.
 pub(super) fn settled(text: &str, marks: &[impl AsRef<str>]) -> usize {
-    let begins = |&at: &usize| marks.iter().any(|mark| mark.as_ref().starts_with(&text[at..]));
+    let begins = |&at: &usize| {
+        let rest = &text[at..];
+        marks.iter().map(AsRef::as_ref).any(|mark| mark.len() > rest.len() && mark.starts_with(rest))
+    };
     let longest = marks.iter().map(|mark| mark.as_ref().len()).max().unwrap_or(0);
     let from = text.len().saturating_sub(longest.saturating_sub(1));
     (from..text.len()).filter(|&at| text.is_char_boundary(at)).find(begins).unwrap_or(text.len())
@@ -92,18 +124,18 @@ mod tests {
     use proptest::prelude::*;
 
     fn shown(bytes: &[u8], cuts: &[usize], stops: &[&str]) -> (Vec<String>, bool) {
-        let mut text = Text::new(stops.iter().map(|&stop| stop.into()).collect());
+        let mut text = Text::new(stops.iter().map(|&stop| stop.into()).collect(), false);
         let mut parts = Vec::new();
         let mut from = 0;
         for &to in cuts.iter().chain([&bytes.len()]) {
-            parts.push(text.push(&bytes[from..to]));
+            parts.push(text.push(&bytes[from..to], true));
             from = to;
-            if text.is_stopped() {
+            if text.stopped().is_some() {
                 break;
             }
         }
         parts.push(text.finish());
-        (parts, text.is_stopped())
+        (parts, text.stopped().is_some())
     }
 
     #[test]
@@ -128,6 +160,26 @@ mod tests {
             (["", "ab", "ca"].map(String::from).to_vec(), false)
         );
         assert_eq!(shown(b"xSTOPy", &[], &["OP", "STOP"]).0.concat(), "x");
+    }
+
+    #[test]
+    fn stop_string_is_included_where_that_is_asked_for() {
+        let mut text = Text::new(vec!["OP".into(), "STOP".into()], true);
+        assert_eq!(text.push(b"xST", true), "x");
+        assert_eq!(text.push(b"OPy", true), "STOP");
+        assert_eq!((text.stopped(), text.finish()), (Some("STOP"), String::new()));
+    }
+
+    #[test]
+    fn stop_strings_of_the_first_tokens_do_not_count() {
+        let mut text = Text::new(vec!["ab".into(), "abab".into(), "ü!".into()], false);
+        assert_eq!(text.push(b"ab", false) + &text.push(b"x", true), "abx");
+        // Begun by an exempt token and completed by another one, it counts.
+        assert_eq!(text.push(b"yab", false), "y");
+        assert_eq!((text.push(b"ab", true), text.stopped()), (String::new(), Some("abab")));
+        let mut text = Text::new(vec!["ü!".into()], false);
+        assert_eq!(text.push("aü".as_bytes(), false), "a");
+        assert_eq!((text.push(b"!", true), text.stopped()), (String::new(), Some("ü!")));
     }
 
     proptest! {

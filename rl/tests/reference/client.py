@@ -94,7 +94,7 @@ def main():
 
     refused(openai.NotFoundError, lambda: create(model="gpt", messages=MESSAGES))
     error = refused(
-        openai.BadRequestError, lambda: create(model="tiny", messages=MESSAGES, frequency_penalty=1.0)
+        openai.BadRequestError, lambda: create(model="tiny", messages=MESSAGES, frequency_penalty=3.0)
     )
     assert error.param == "frequency_penalty"
     wrong = openai.OpenAI(base_url=URL, api_key="open", max_retries=0)

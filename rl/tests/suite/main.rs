@@ -24,6 +24,7 @@ mod rollout;
 mod serve;
 mod serve_base;
 mod serve_logprobs;
+mod serve_sampling;
 mod server;
 mod stopped;
 mod template;

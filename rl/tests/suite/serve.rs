@@ -282,11 +282,18 @@ fn invalid_requests_get_errors_that_name_the_parameter() {
         bad(path, "stop", json!(["a", ""]), "empty");
         bad(path, "stop", json!(3), "a string or a list of strings");
         bad(path, "stream_options", json!({"include_usage": true}), "needs `stream`");
-        bad(path, "presence_penalty", json!(0.5), "not supported at 0.5");
-        bad(path, "logit_bias", json!({"5": 1}), "not supported");
+        bad(path, "presence_penalty", json!(2.5), "between -2 and 2");
+        bad(path, "frequency_penalty", json!(-3), "between -2 and 2");
+        bad(path, "repetition_penalty", json!(0), "above 0");
+        bad(path, "logit_bias", json!({"five": 1}), "not the id of a token");
+        bad(path, "logit_bias", json!({"99999": 1}), "outside the vocabulary");
+        bad(path, "stop_token_ids", json!([-1]), "outside the vocabulary");
+        bad(path, "min_tokens", json!(-1), "`min_tokens` cannot be used");
+        bad(path, "skip_special_tokens", json!(false), "not supported at false");
         bad(path, "guided_json", json!({}), "not a known parameter");
         bad(path, "seed", json!("x"), "`seed` cannot be used");
     }
+    bad("completions", "min_tokens", json!(17), "at most 16");
     bad("completions", "logprobs", json!(21), "between 0 and 20");
     bad("completions", "logprobs", json!(-1), "between 0 and 20");
     bad("completions", "logprobs", json!(true), "`logprobs` cannot be used");

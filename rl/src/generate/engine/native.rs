@@ -29,7 +29,8 @@ struct Current {
     sampling: Sampling,
     rng: ChaCha8Rng,
     max_tokens: usize,
-    ignore_eos: bool,
+    /// The tokens that end the turn.
+    ending: Vec<i64>,
     extras: TurnExtras,
     ids: Vec<i64>,
     log_probs: Vec<f32>,
@@ -222,6 +223,10 @@ impl Engine {
     ) -> Result<(), EngineError> {
         turn.sampling.check()?;
         let (capacity, vocab_size) = (self.capacity, self.model.config().vocab_size);
+        let mut ending = extras.stop_ids.clone();
+        if !turn.ignore_eos {
+            ending.extend_from_slice(&self.model.config().eos_token_ids);
+        }
         let row = self.row(id)?;
         if row.current.is_some() {
             return Err(EngineError::Busy);
@@ -242,7 +247,7 @@ impl Engine {
             sampling: turn.sampling,
             rng: turn.stream.rng(),
             max_tokens: turn.max_tokens,
-            ignore_eos: turn.ignore_eos,
+            ending,
             extras,
             ids: Vec::new(),
             log_probs: Vec::new(),
@@ -509,13 +514,17 @@ impl Engine {
         self.model.logits(&hidden)
     }
 
-    /// Draws the next token of each of `slots` from its row of `logits` `[N, V]`.
+    /// Draws the next token of each of `slots` from its row of `logits` `[N, V]`, which the logit
+    /// processors of their turns change.
     fn draw(
         &mut self,
         logits: &Tensor,
         slots: &[usize],
         finished: &mut Vec<Finished>,
     ) -> Result<(), EngineError> {
+        for (index, &slot) in slots.iter().enumerate() {
+            self.at(slot).process(&mut logits.get(signed(index)));
+        }
         let mut next = |&slot: &usize| {
             let row = self.rows[slot].as_mut().expect("only taken slots are listed");
             let current = row.current.as_mut().expect("only generating rows draw");
@@ -612,7 +621,7 @@ impl Engine {
         SampledToken { choice: id, log_prob, top }: SampledToken,
         finished: &mut Vec<Finished>,
     ) -> Result<(), EngineError> {
-        let (model, capacity) = (&self.model, self.capacity);
+        let capacity = self.capacity;
         let row = self.rows[slot].as_mut().expect("only taken slots are listed");
         let current = row.current.as_mut().expect("only generating rows draw");
         if !log_prob.is_finite() {
@@ -626,7 +635,7 @@ impl Engine {
         row.pending.push(id);
         row.context.push(id);
         self.generated += 1;
-        let ending = if !current.ignore_eos && model.config().eos_token_ids.contains(&id) {
+        let ending = if current.ending.contains(&id) {
             TurnEnd::EndOfTurn
         } else if current.ids.len() >= current.max_tokens {
             TurnEnd::TurnLength
@@ -642,6 +651,13 @@ impl Engine {
 }
 
 impl EngineSequence {
+    /// Applies the turn's logit processors to the next token's logits: `[V]`.
+    fn process(&self, logits: &mut Tensor) {
+        let Some(current) = &self.current else { return };
+        let (prompt, turn) = self.context.split_at(self.context.len() - current.ids.len());
+        current.extras.processors.apply(logits, prompt, turn, &current.ending);
+    }
+
     /// What the row in `slot` requests of the cache: room for its tokens and for those that the next
     /// step may add.
     fn request(&self, slot: usize) -> CacheRequest {

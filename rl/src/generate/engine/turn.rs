@@ -1,6 +1,6 @@
 //! The options of a turn, and its result.
 
-use crate::generate::sample::{Sampling, ScoredToken, TopToken};
+use crate::generate::sample::{LogitProcessors, Sampling, ScoredToken, TopToken};
 use tasks::stream::Stream;
 
 /// How one turn is generated; `SamplingParams` in vLLM.
@@ -24,6 +24,10 @@ pub struct TurnExtras {
     /// Whether the tokens that are given are scored. They are then prefilled alone, without any
     /// cached prefix.
     pub score_prompt: bool,
+    /// What changes the logits before they are sampled from.
+    pub processors: LogitProcessors,
+    /// Further tokens that end the turn.
+    pub stop_ids: Vec<i64>,
 }
 
 /// What is known of a turn besides its tokens.
@@ -40,7 +44,7 @@ pub struct TurnDetails {
 /// Why a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnEnd {
-    /// The model sampled the token that ends a turn; it is the last of the turn.
+    /// The model sampled a token that ends a turn; it is the last of the turn.
     EndOfTurn,
     /// The turn reached its limit.
     TurnLength,

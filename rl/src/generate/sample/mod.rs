@@ -1,8 +1,10 @@
 //! Sampling: from logits to the next token and its log-probability.
 
+mod processors;
 mod rows;
 mod sampler;
 mod score;
 
+pub use processors::{LogitProcessors, Penalties};
 pub use sampler::{Draw, SampledToken, Sampling, SamplingError, TopToken, draw};
 pub use score::{ScoredToken, score};
