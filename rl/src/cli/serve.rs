@@ -51,6 +51,10 @@ pub(super) struct PolicyServeArgs {
     /// `--max-num-seqs` sequences of `--max-model-len` tokens need].
     #[arg(long, value_name = "SIZE")]
     cache: Option<ByteSize>,
+    /// Prefill every prompt as a whole, even if the cache still holds its beginning from an earlier
+    /// request.
+    #[arg(long)]
+    no_enable_prefix_caching: bool,
     /// Most sequences that wait; further requests get status 429 and may be repeated.
     #[arg(long, default_value_t = 256, value_name = "N")]
     queue: usize,
@@ -112,6 +116,7 @@ impl PolicyServeArgs {
             rows,
             context,
             cache,
+            prefix_caching: !self.no_enable_prefix_caching,
             queue: self.queue,
         };
         let server = InferenceServer::bind(config.check()?, model, tokenizer)?;

@@ -101,6 +101,7 @@ pub struct NativeGenerator<'m> {
     conversations: BTreeMap<ConversationId, Open>,
     of_row: BTreeMap<RowId, ConversationId>,
     version: u64,
+    keeps_prefixes: bool,
 }
 
 /// A conversation that has a row.
@@ -122,7 +123,15 @@ impl<'m> NativeGenerator<'m> {
             conversations: BTreeMap::new(),
             of_row: BTreeMap::new(),
             version: 0,
+            keeps_prefixes: false,
         }
+    }
+
+    /// Keeps the rows of conversations that end, for later ones that begin alike
+    /// ([`Engine::keep_prefixes`]). For weights that do not change.
+    #[must_use]
+    pub fn keeping_prefixes(self) -> Self {
+        Self { keeps_prefixes: true, ..self }
     }
 
     /// As [`Generator::start`] for a new conversation, with what a request to a server asks for.
@@ -165,6 +174,9 @@ impl Generator for NativeGenerator<'_> {
         let rows = self.room.rows.clamp(1, conversations.max(1));
         self.finish();
         self.engine = Engine::with_capacity(self.model, Capacity { rows, ..self.room })?;
+        if self.keeps_prefixes {
+            self.engine.keep_prefixes();
+        }
         Ok(rows)
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct GenerationJob {
 pub(crate) enum JobEvent {
     /// The prompt was read; the first event.
     Prompt {
+        /// How many of its tokens were cached already.
+        cached_tokens: usize,
         /// The scores of its tokens from the second on, if the job asks for them.
         scores: Vec<ScoredToken>,
     },
@@ -56,8 +58,8 @@ impl RunningJob {
     fn send(&mut self, ids: &[i64], log_probs: &[f32], details: &TurnDetails) {
         // Sending fails if the job was cancelled; its row is freed before the next step.
         if self.sent == 0 {
-            let scores = details.prompt.clone();
-            let _ = self.job.events.send(JobEvent::Prompt { scores });
+            let (cached_tokens, scores) = (details.cached_tokens, details.prompt.clone());
+            let _ = self.job.events.send(JobEvent::Prompt { cached_tokens, scores });
         }
         for (index, (&id, &log_prob)) in ids.iter().zip(log_probs).enumerate().skip(self.sent) {
             let top = details.top.get(index).cloned().unwrap_or_default();

@@ -62,6 +62,8 @@ pub(super) struct ChoiceDelta {
     pub(super) text: String,
     /// The tokens of the prompt, if it is part of the text.
     pub(super) echoed: Vec<TokenLogprob>,
+    /// Tokens of the prompt that were cached already; told once.
+    pub(super) cached_tokens: usize,
     /// Generated tokens.
     pub(super) tokens: Vec<TokenLogprob>,
     /// Set in the last delta.
@@ -75,6 +77,7 @@ impl ChoiceDelta {
     pub(super) fn extend(&mut self, next: ChoiceDelta) {
         self.text.push_str(&next.text);
         self.echoed.extend(next.echoed);
+        self.cached_tokens += next.cached_tokens;
         self.tokens.extend(next.tokens);
         self.reason = next.reason;
         self.stop_reason = next.stop_reason;
@@ -166,7 +169,8 @@ impl ChoiceStream {
         let mut delta = ChoiceDelta { index: self.index, ..ChoiceDelta::default() };
         for event in events {
             match event {
-                JobEvent::Prompt { scores } => {
+                JobEvent::Prompt { cached_tokens, scores } => {
+                    delta.cached_tokens = cached_tokens;
                     let Some(echo) = self.echo.take() else { continue };
                     self.repeat(&echo.ids, scores, &mut delta);
                     if echo.is_all {

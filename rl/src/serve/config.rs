@@ -17,6 +17,7 @@ use web::token::Token;
 /// | `rows` | sequences that are generated at once (vLLM: `max_num_seqs`) | 16; large policies on a CPU: 4 |
 /// | `context` | tokens of a prompt and its completion (vLLM: `max_model_len`) | 4096; large policies on a GPU: 8192 |
 /// | `cache` | memory of the KV cache | what the device has left, at most room for all rows |
+/// | `prefix_caching` | whether rows are kept for later prompts that begin alike (vLLM: `enable_prefix_caching`) | yes |
 /// | `queue` | choices that wait for a row; further ones get status 429 | 256 |
 #[derive(Debug, Clone)]
 pub struct InferenceConfig {
@@ -32,6 +33,8 @@ pub struct InferenceConfig {
     pub context: usize,
     /// Memory of the KV cache; `None` for as much as all rows can need.
     pub cache: Option<ByteSize>,
+    /// Whether rows of the cache are kept for later prompts that begin alike.
+    pub prefix_caching: bool,
     /// Choices that wait for a row, at most 2^20.
     pub queue: usize,
 }

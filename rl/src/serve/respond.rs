@@ -41,6 +41,8 @@ pub(super) struct PendingResponse {
     pub(super) head: ResponseHead,
     /// The choices of the first prompt, then those of the next.
     pub(super) choices: Vec<ChoiceStream>,
+    /// Choices per prompt.
+    pub(super) n: usize,
     pub(super) prompt_tokens: usize,
     /// Whether choices are streamed.
     pub(super) stream: bool,
@@ -69,26 +71,27 @@ impl PendingResponse {
 
     /// Waits for all choices.
     async fn whole<F: ResponseWriter>(self, mut writer: F) -> Result<Response, ApiError> {
-        let Self { head, choices, prompt_tokens, .. } = self;
+        let Self { head, choices, n, prompt_tokens, .. } = self;
+        let mut counts = TokenCounts { prompt: prompt_tokens, n, ..TokenCounts::default() };
         let mut whole: Vec<ChoiceDelta> = (0..choices.len())
             .map(|index| ChoiceDelta { index, ..ChoiceDelta::default() })
             .collect();
         let mut deltas = Self::deltas(choices);
         while let Some(delta) = deltas.next().await {
             let delta = delta?;
+            counts.add(&delta);
             whole[delta.index].extend(delta);
         }
-        let tokens = whole.iter().map(|delta| delta.tokens.len()).sum();
         let choices: Vec<Value> = whole.into_iter().map(|delta| writer.choice(delta)).collect();
         let mut response = head.response(F::OBJECTS.0, &choices);
-        response["usage"] = counts(prompt_tokens, tokens);
+        response["usage"] = counts.to_json();
         writer.prompts(&mut response);
         Ok(page(&response))
     }
 
     /// Sends each delta as it is generated, as server-sent events.
     fn streamed<F: ResponseWriter>(self, mut writer: F) -> Response {
-        let Self { head, choices, prompt_tokens, usage, .. } = self;
+        let Self { head, choices, n, prompt_tokens, usage, .. } = self;
         let opening = (0..choices.len()).filter_map(|index| writer.opening(index)).collect();
         let deltas = Some(Self::deltas(choices));
         let events = EventStream {
@@ -96,8 +99,7 @@ impl PendingResponse {
             writer,
             opening,
             deltas,
-            prompt_tokens,
-            tokens: 0,
+            counts: TokenCounts { prompt: prompt_tokens, n, ..TokenCounts::default() },
             usage,
             prompts: false,
         };
@@ -117,8 +119,7 @@ struct EventStream<F> {
     opening: Vec<Value>,
     /// `None` after the last event.
     deltas: Option<DeltaStream>,
-    prompt_tokens: usize,
-    tokens: usize,
+    counts: TokenCounts,
     usage: bool,
     /// Whether the prompts were written.
     prompts: bool,
@@ -131,7 +132,7 @@ impl<F: ResponseWriter> EventStream<F> {
         while choices.is_empty() {
             match self.deltas.as_mut()?.next().await {
                 Some(Ok(delta)) => {
-                    self.tokens += delta.tokens.len();
+                    self.counts.add(&delta);
                     choices = self.writer.chunks(delta);
                 }
                 Some(Err(error)) => {
@@ -163,7 +164,7 @@ impl<F: ResponseWriter> EventStream<F> {
         let mut text = String::new();
         if self.usage {
             let mut chunk = self.chunk(&[]);
-            chunk["usage"] = counts(self.prompt_tokens, self.tokens);
+            chunk["usage"] = self.counts.to_json();
             text = event(&chunk);
         }
         text + "data: [DONE]\n\n"
@@ -188,10 +189,34 @@ fn event(data: &Value) -> String {
     format!("data: {data}\n\n")
 }
 
-fn counts(prompt: usize, completion: usize) -> Value {
-    json!({
-        "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion,
-    })
+/// The tokens of a response, for the key `usage`.
+#[derive(Debug, Default)]
+struct TokenCounts {
+    /// Tokens of all prompts.
+    prompt: usize,
+    /// Those of them that were cached already.
+    cached: usize,
+    completion: usize,
+    /// Choices per prompt.
+    n: usize,
+}
+
+impl TokenCounts {
+    fn add(&mut self, delta: &ChoiceDelta) {
+        self.completion += delta.tokens.len();
+        // A prompt counts once, as its first choice found it.
+        if delta.index.is_multiple_of(self.n) {
+            self.cached += delta.cached_tokens;
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let Self { prompt, cached, completion, .. } = self;
+        json!({
+            "prompt_tokens": prompt, "completion_tokens": completion,
+            "total_tokens": prompt + completion, "prompt_tokens_details": {"cached_tokens": cached},
+        })
+    }
 }
 
 /// The key `finish_reason`.

@@ -138,7 +138,7 @@ impl InferenceState {
         let id = format!("{kind}-{:016x}{number:08x}", self.entropy);
         let head = ResponseHead { id, created: now(), model: model.clone() };
         let (stream, usage) = (options.stream, options.usage);
-        Ok(PendingResponse { head, choices, prompt_tokens, stream, usage })
+        Ok(PendingResponse { head, choices, n: options.n, prompt_tokens, stream, usage })
     }
 
     fn model(&self) -> Value {
@@ -252,9 +252,12 @@ async fn serve(
     listener: TcpListener,
     mut signals: Signals,
 ) -> Result<(), InferenceError> {
-    let room = shared.config.capacity();
+    let (room, keeps_prefixes) = (shared.config.capacity(), shared.config.prefix_caching);
     let mut generator = tokio::task::spawn_blocking(move || {
-        generate(&mut NativeGenerator::new(&model, room), room.rows, jobs)
+        let generator = NativeGenerator::new(&model, room);
+        let mut generator =
+            if keeps_prefixes { generator.keeping_prefixes() } else { generator };
+        generate(&mut generator, room.rows, jobs)
     });
     let (stop, stopping) = watch::channel(false);
     let router = router(Arc::new(shared));

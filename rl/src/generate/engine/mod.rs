@@ -6,12 +6,16 @@
 //! batching: Yu et al. 2022, "Orca", §3), so a conversation that waits for its script takes memory
 //! and no time.
 //!
+//! A server's engine keeps the rows of conversations that have ended, for requests that begin
+//! alike (`kept`).
+//!
 //! The KV cache grows with the conversations, up to a budget. If that is too little for all of
 //! them, some are preempted and prefilled again later (`scheduler`); their turns continue with the
 //! same random draws.
 
 mod capacity;
 mod error;
+mod kept;
 mod native;
 mod scheduler;
 mod turn;

@@ -1,13 +1,15 @@
 //! The inference engine on libtorch: continuous batching with a KV cache, prefill and decoding.
 
+mod room;
 mod scoring;
 
 use super::capacity::Capacity;
 use super::error::EngineError;
+use super::kept::KeptRows;
 use super::scheduler::{CacheRequest, CacheScheduler};
 use super::turn::{Finished, RowId, TurnDetails, TurnEnd, TurnExtras, TurnOptions};
 use crate::generate::sample::{self, Draw, SampledToken, Sampling};
-use crate::model::{CacheRows, CacheShape, CpuLinear, KvCache, NewTokens, Qwen3, signed};
+use crate::model::{CacheRows, CpuLinear, KvCache, NewTokens, Qwen3, signed};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -101,6 +103,9 @@ pub struct Engine {
     cache: KvCache,
     scheduler: CacheScheduler,
     rows: Vec<Option<EngineSequence>>,
+    /// Whether the rows of sequences that end are kept for later prompts.
+    keeps_prefixes: bool,
+    kept: KeptRows,
     capacity: usize,
     tickets: u64,
     generated: u64,
@@ -156,6 +161,8 @@ impl Engine {
             cache: KvCache::new(model.config(), 0, 0, model.kind(), model.device()),
             scheduler,
             rows: (0..rows).map(|_| None).collect(),
+            keeps_prefixes: false,
+            kept: KeptRows::default(),
             capacity: scheduler.capacity,
             tickets: 0,
             generated: 0,
@@ -163,9 +170,17 @@ impl Engine {
         }
     }
 
+    /// From now on keeps the rows of sequences that end, as long as no other sequence needs their
+    /// places, and prefills only what a new sequence does not share with one of them. For weights
+    /// that do not change.
+    pub fn keep_prefixes(&mut self) {
+        self.keeps_prefixes = true;
+    }
+
     /// Goes on with the weights of `model`, of the same shape, as they are now. What is cached was
-    /// computed with the former ones.
+    /// computed with the former ones; rows that were kept for later prompts are forgotten.
     pub fn take_weights(&mut self, model: &Qwen3) {
+        self.kept = KeptRows::default();
         self.model = self.copies.of(model);
     }
 
@@ -262,9 +277,8 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Gone`].
     pub fn release(&mut self, id: RowId) -> Result<Vec<i64>, EngineError> {
-        let row = self.row(id)?;
-        let context = std::mem::take(&mut row.context);
-        self.rows[id.slot] = None;
+        let context = self.row(id)?.context.clone();
+        self.retire(id.slot);
         Ok(context)
     }
 
@@ -377,77 +391,6 @@ impl Engine {
         let wanted =
             |row: &EngineSequence| row.current.is_some() && row.place.is_some() && wanted(row);
         (0..self.rows.len()).filter(|&slot| self.rows[slot].as_ref().is_some_and(&wanted)).collect()
-    }
-
-    /// Sees to it that every generating row that is to go on has a place in the cache, long enough
-    /// for what this step adds to it.
-    fn make_room(&mut self) {
-        let length = usize::try_from(self.cache.capacity()).unwrap_or(0);
-        let request =
-            |(slot, row): (usize, &Option<EngineSequence>)| Some(row.as_ref()?.request(slot));
-        let requests: Vec<CacheRequest> =
-            self.rows.iter().enumerate().filter_map(request).collect();
-        let fits = |request: &CacheRequest| {
-            !request.generating || (request.resident && request.tokens <= length)
-        };
-        if requests.iter().all(fits) {
-            return;
-        }
-        let inside = self.scheduler.admit(&requests);
-        for request in requests.iter().filter(|request| request.resident) {
-            if !inside.iter().any(|kept| kept.slot == request.slot) {
-                self.preempt(request.slot);
-            }
-        }
-        let fits = |request: &CacheRequest| request.tokens <= length;
-        if inside.len() > usize::try_from(self.cache.rows()).unwrap_or(0)
-            || !inside.iter().all(fits)
-        {
-            self.resize_cache(&inside, requests.len());
-        }
-        let mut taken: Vec<usize> =
-            inside.iter().filter_map(|request| self.at(request.slot).place).collect();
-        taken.sort_unstable();
-        let mut free = (0..).filter(|place| taken.binary_search(place).is_err());
-        for request in inside.iter().filter(|request| !request.resident) {
-            let row = self.rows[request.slot].as_mut().expect("only taken slots request room");
-            row.place = free.next();
-            self.cache_use.recomputed_tokens += std::mem::take(&mut row.lost) as u64;
-        }
-    }
-
-    /// Drops the keys and values of a row; all its tokens are to be prefilled again.
-    fn preempt(&mut self, slot: usize) {
-        let row = self.rows[slot].as_mut().expect("only taken slots give way");
-        self.cache_use.preemptions += 1;
-        row.place = None;
-        row.lost += std::mem::take(&mut row.cached);
-        row.pending.clone_from(&row.context);
-    }
-
-    /// A new grid for the rows that are to be in it and `taken` in all, if there is room for so
-    /// many.
-    fn resize_cache(&mut self, inside: &[CacheRequest], taken: usize) {
-        // A GPU's memory is taken at once, as the memory plan counts it: caches of ever larger
-        // shapes would leave holes that none of them fits into. A computer's comes as it is used.
-        let is_taken = self.model.device().is_cuda();
-        // Twice as many at a time, for who comes one by one.
-        let rows = taken.next_power_of_two().min(self.rows.len());
-        let (rows, length) = self.scheduler.shape(inside, rows, is_taken);
-        let reserve = if is_taken { self.scheduler.tokens } else { 0 };
-        let mut kept: Vec<usize> =
-            inside.iter().filter(|request| request.resident).map(|request| request.slot).collect();
-        kept.sort_by_key(|&slot| self.at(slot).place);
-        let places: Vec<i64> =
-            kept.iter().filter_map(|&slot| self.at(slot).place).map(signed).collect();
-        let tokens = kept.iter().map(|&slot| self.at(slot).cached).max().unwrap_or(0);
-        let shape =
-            CacheShape { rows: signed(rows), capacity: signed(length), reserve: signed(reserve) };
-        self.cache.resize(&places, signed(tokens), shape);
-        for (place, slot) in kept.into_iter().enumerate() {
-            self.rows[slot].as_mut().expect("only taken slots are kept").place = Some(place);
-        }
-        self.cache_use.peak_bytes = self.cache_use.peak_bytes.max(self.cache.bytes() as u64);
     }
 
     /// Prefills all pending prompts, longest first so that padding is small. A prompt that several

@@ -25,6 +25,13 @@ pub(super) struct CacheRequest {
     pub(super) resident: bool,
 }
 
+impl CacheRequest {
+    /// A row of `tokens` tokens that is kept without a sequence.
+    pub(super) fn kept(tokens: usize) -> Self {
+        Self { slot: usize::MAX, ticket: u64::MAX, tokens, generating: false, resident: true }
+    }
+}
+
 /// The budget of the cache. A row of `n` tokens costs `n + 1`, its scratch slot included.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CacheScheduler {
@@ -44,7 +51,8 @@ impl CacheScheduler {
         rows.saturating_mul(length + 1) <= self.tokens
     }
 
-    fn holds_all(&self, requests: &[CacheRequest], more: usize) -> bool {
+    /// Whether all of these fit, each with `more` further tokens.
+    pub(super) fn holds_all(&self, requests: &[CacheRequest], more: usize) -> bool {
         let longest = requests.iter().map(|request| request.tokens).max().unwrap_or(0);
         self.holds(requests.len(), self.length(longest + more))
     }

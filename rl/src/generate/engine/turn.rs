@@ -33,6 +33,8 @@ pub struct TurnExtras {
 /// What is known of a turn besides its tokens.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TurnDetails {
+    /// How many of the given tokens were cached already and not prefilled.
+    pub cached_tokens: usize,
     /// The scores of the given tokens from the second on, if [`TurnExtras::score_prompt`] asks for
     /// them: complete before the first token is sampled.
     pub prompt: Vec<ScoredToken>,
