@@ -42,7 +42,7 @@ pub(crate) enum JobEvent {
     },
     /// The turn is complete; the last event.
     End(TurnEnd),
-    /// The engine refused the job; the last event.
+    /// The engine refused the job or could not go on with it; the last event.
     Refused(String),
 }
 
@@ -126,13 +126,16 @@ pub(crate) fn generate(
         }
         for turn in finished {
             if let Some(mut running) = running.remove(&turn.conversation) {
-                running.send(&turn.ids, &turn.log_probs, generator.details(turn.conversation)?);
+                let details = generator.details(turn.conversation)?;
+                running.send(&turn.ids, &turn.log_probs, details);
+                let failure = details.failure.clone();
                 let GenerationJob { events, permit, .. } = running.job;
                 generator.end(turn.conversation)?;
                 // A client that reads the end may send another request at once, so the permit
                 // must be free by then.
                 drop(permit);
-                let _ = events.send(JobEvent::End(turn.ending));
+                let last = failure.map_or(JobEvent::End(turn.ending), JobEvent::Refused);
+                let _ = events.send(last);
             }
         }
     }

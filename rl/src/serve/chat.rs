@@ -2,63 +2,23 @@
 
 use super::api_error::ApiError;
 use super::choice::{ChoiceDelta, TokenLogprob, TopLogprob};
+use super::messages::messages;
 use super::parameters::Parameters;
 use super::request_options::{RequestOptions, top_count};
 use super::respond::{PendingResponse, ResponseWriter, finish_reason, ids};
 use super::server::InferenceState;
+use super::structured::OutputForm;
+use super::tools::Tools;
 use super::turn_parser::{MessagePart, TurnParser};
-use crate::text::template::{
-    ChatMessage, ChatRole, ChatTemplate, ChatTemplateOptions, FunctionCall, ToolCall,
-};
-use crate::text::tokenizer::Tokenizer;
+use crate::text::template::ChatTemplateOptions;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::response::Response;
-use minijinja::Value as Any;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tokio::task::block_in_place;
-
-/// A message of a request. Other keys are ignored: no chat template reads them.
-#[derive(Deserialize)]
-struct MessageParam {
-    role: ChatRole,
-    content: Option<Content>,
-    #[serde(alias = "reasoning")]
-    reasoning_content: Option<String>,
-    tool_calls: Option<Vec<ToolCallParam>>,
-    tool_call_id: Option<String>,
-    name: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "`content` must be a string or a list of text parts")]
-enum Content {
-    Text(String),
-    Parts(Vec<ContentPart>),
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
-enum ContentPart {
-    Text { text: String },
-}
-
-#[derive(Deserialize)]
-struct ToolCallParam {
-    id: Option<String>,
-    function: FunctionParam,
-}
-
-#[derive(Deserialize)]
-struct FunctionParam {
-    name: String,
-    /// A JSON object, or a string that holds one.
-    arguments: Box<RawValue>,
-}
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -90,10 +50,11 @@ fn begin(
     }
     request.extras.top = top.unwrap_or(0);
     let messages = messages(&mut parameters)?;
-    let tools = tools(&mut parameters, template)?;
+    let tools = Tools::take(&mut parameters, template)?;
+    let form = form(OutputForm::take(&mut parameters)?, tools.forced)?;
     let options: ChatTemplateKwargs = parameters.take("chat_template_kwargs")?.unwrap_or_default();
-    let options = ChatTemplateOptions { tools, thinking: options.enable_thinking };
-    parameters.neutral("response_format", &[json!({"type": "text"})])?;
+    let options =
+        ChatTemplateOptions { tools: tools.shown, thinking: options.enable_thinking };
     parameters.neutral("modalities", &[json!(["text"])])?;
     parameters.neutral("store", &[json!(false)])?;
     parameters.neutral("add_generation_prompt", &[json!(true)])?;
@@ -105,6 +66,9 @@ fn begin(
         Some(false) => None,
         thinking => Some(template.opens_reasoning(thinking).map_err(refused)?),
     };
+    if let Some((form, param)) = form {
+        request.constrain(shared.grammar(&form, reasoning, param)?, param)?;
+    }
     let prompt_ids = request.token_ids.then(|| prompt.clone());
     let limit = request.limit(usize::MAX)?;
     let response = shared.begin("chatcmpl", "messages", vec![prompt], &request, limit)?;
@@ -112,6 +76,7 @@ fn begin(
         call: format!("call_{}", response.head.id.rsplit('-').next().unwrap_or_default()),
         prompt: prompt_ids,
         log_probs,
+        is_named: tools.is_named,
         choices: (0..request.n)
             .map(|_| ChatChoice {
                 parser: TurnParser::new(reasoning, !options.tools.is_empty()),
@@ -122,91 +87,19 @@ fn begin(
     Ok((response, writer))
 }
 
-fn messages(parameters: &mut Parameters) -> Result<Vec<ChatMessage>, ApiError> {
-    let invalid = |message: String| ApiError::invalid("messages", message);
-    let messages: Option<Vec<MessageParam>> = parameters.take("messages")?;
-    let messages = messages.filter(|messages| !messages.is_empty());
-    let messages = messages.ok_or_else(|| invalid("`messages` is missing or empty".into()))?;
-    messages.into_iter().map(|message| message.read().map_err(invalid)).collect()
-}
-
-impl MessageParam {
-    fn read(self) -> Result<ChatMessage, String> {
-        let content = self.content.map(|content| match content {
-            Content::Text(text) => text,
-            Content::Parts(parts) => {
-                let texts: Vec<String> =
-                    parts.into_iter().map(|ContentPart::Text { text }| text).collect();
-                texts.join("\n")
-            }
-        });
-        let tool_calls: Vec<ToolCall> = self
-            .tool_calls
-            .unwrap_or_default()
-            .into_iter()
-            .map(ToolCallParam::read)
-            .collect::<Result<_, _>>()?;
-        let may_lack_content = self.role == ChatRole::Assistant
-            && (!tool_calls.is_empty() || self.reasoning_content.is_some());
-        if content.is_none() && !may_lack_content {
-            return Err("a message has no `content`".into());
+/// The form of a turn, and the parameter that asks for it.
+fn form(
+    asked: Option<(OutputForm, &'static str)>,
+    forced: Option<OutputForm>,
+) -> Result<Option<(OutputForm, &'static str)>, ApiError> {
+    match (asked, forced) {
+        (Some((_, param)), Some(_)) => {
+            let message = format!("`tool_choice` forces a call already; leave `{param}` out");
+            Err(ApiError::invalid(param, message))
         }
-        Ok(ChatMessage {
-            role: self.role,
-            content,
-            reasoning_content: self.reasoning_content,
-            tool_calls,
-            tool_call_id: self.tool_call_id,
-            name: self.name,
-        })
+        (None, Some(form)) => Ok(Some((form, "tool_choice"))),
+        (asked, None) => Ok(asked),
     }
-}
-
-impl ToolCallParam {
-    /// The call with its arguments as a map, as chat templates expect them.
-    fn read(self) -> Result<ToolCall, String> {
-        let FunctionParam { name, arguments } = self.function;
-        let text = serde_json::from_str::<String>(arguments.get());
-        let text = text.as_deref().unwrap_or(arguments.get());
-        let arguments: Any = serde_json::from_str(text).map_err(|error| {
-            format!("the arguments of a call of `{name}` are not JSON: {error}")
-        })?;
-        Ok(ToolCall { id: self.id, r#type: "function", function: FunctionCall { name, arguments } })
-    }
-}
-
-/// The tools that the chat template shows to the model.
-fn tools(
-    parameters: &mut Parameters,
-    template: &ChatTemplate<Arc<Tokenizer>>,
-) -> Result<Vec<Any>, ApiError> {
-    let tools: Vec<Any> = parameters.take("tools")?.unwrap_or_default();
-    parameters.neutral("parallel_tool_calls", &[json!(true)])?;
-    let none = match parameters.take::<Value>("tool_choice")? {
-        Some(Value::String(choice)) if choice == "none" => true,
-        Some(Value::String(choice)) if choice == "auto" => false,
-        None => false,
-        Some(_) => {
-            let message = "`tool_choice` can be `auto` or `none`; decoding is not constrained";
-            return Err(ApiError::unsupported("tool_choice", message));
-        }
-    };
-    for tool in &tools {
-        let name = tool.get_attr("function").and_then(|function| function.get_attr("name"));
-        let is_function = tool.get_attr("type").is_ok_and(|kind| kind.as_str() == Some("function"));
-        if !is_function || !name.is_ok_and(|name| name.as_str().is_some()) {
-            let message = "a tool is `{\"type\": \"function\", \"function\": {\"name\": …}}`";
-            return Err(ApiError::invalid("tools", message));
-        }
-    }
-    if none {
-        return Ok(Vec::new());
-    }
-    if !tools.is_empty() && !template.supports_tools() {
-        let message = "the model's chat template does not support tools; leave them out";
-        return Err(ApiError::unsupported("tools", message));
-    }
-    Ok(tools)
 }
 
 /// One choice while its text is parsed.
@@ -222,6 +115,8 @@ struct ChatCompletion {
     /// The ids of the prompt, if the request asks for them.
     prompt: Option<Vec<i64>>,
     log_probs: bool,
+    /// Whether `tool_choice` names the function that is called.
+    is_named: bool,
     choices: Vec<ChatChoice>,
 }
 
@@ -237,7 +132,8 @@ impl ChatCompletion {
             parts.iter().filter(|part| matches!(part, MessagePart::ToolCall { .. })).count();
         choice.calls += calls;
         let mut reason = finish_reason(delta.reason);
-        if choice.calls > 0 && reason == "stop" {
+        // As at OpenAI and in vLLM, a call of the named function is no reason of its own.
+        if choice.calls > 0 && reason == "stop" && !self.is_named {
             reason = "tool_calls".into();
         }
         (parts, reason)

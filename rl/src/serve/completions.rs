@@ -6,6 +6,7 @@ use super::parameters::Parameters;
 use super::request_options::{RequestOptions, top_count};
 use super::respond::{PendingResponse, ResponseWriter, finish_reason, ids};
 use super::server::InferenceState;
+use super::structured::OutputForm;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
@@ -50,6 +51,9 @@ fn begin(
     let log_probs = top_count(&mut parameters, "logprobs")?;
     options.extras.top = log_probs.unwrap_or(0);
     options.extras.score_prompt = options.echo && log_probs.is_some();
+    if let Some((form, param)) = OutputForm::take(&mut parameters)? {
+        options.constrain(shared.grammar(&form, None, param)?, param)?;
+    }
     let prompts = prompts(&mut parameters, shared)?;
     parameters.neutral("suffix", &[json!("")])?;
     parameters.finish()?;

@@ -18,12 +18,16 @@ mod chat;
 mod choice;
 mod completions;
 mod config;
+mod grammars;
+mod messages;
 mod parameters;
 mod processor_options;
 mod request_options;
 mod respond;
 mod server;
+mod structured;
 mod text;
+mod tools;
 mod turn_parser;
 
 pub use config::{InferenceConfig, InferenceError};

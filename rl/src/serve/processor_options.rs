@@ -22,6 +22,7 @@ pub(super) fn extras(
         penalties: penalties(parameters)?,
         bias: bias(parameters, vocab_size)?,
         min_tokens: parameters.take("min_tokens")?.unwrap_or(0),
+        grammar: None,
     };
     let name = "stop_token_ids";
     let stop_ids: Vec<i64> = parameters.take(name)?.unwrap_or_default();

@@ -4,7 +4,7 @@ use super::api_error::ApiError;
 use super::parameters::Parameters;
 use super::processor_options::extras;
 use crate::generate::engine::TurnExtras;
-use crate::generate::sample::Sampling;
+use crate::generate::sample::{Grammar, Sampling};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -116,6 +116,23 @@ impl RequestOptions {
             usage: options.is_some_and(|options| options.include_usage),
             token_ids: parameters.take("return_token_ids")?.unwrap_or(false),
         })
+    }
+
+    /// Lets choices have only the form of a grammar, which `param` of the request asks for.
+    ///
+    /// # Errors
+    /// An [`ApiError`] if other parameters decide when a choice ends.
+    pub(super) fn constrain(&mut self, grammar: Grammar, param: &str) -> Result<(), ApiError> {
+        for (name, is_set) in
+            [("min_tokens", self.extras.processors.min_tokens > 0), ("ignore_eos", self.ignore_eos)]
+        {
+            if is_set {
+                let message = format!("`{param}` decides when a choice ends; leave `{name}` out");
+                return Err(ApiError::invalid(name, message));
+            }
+        }
+        self.extras.processors.grammar = Some(grammar);
+        Ok(())
     }
 
     /// The most tokens of a choice; `default` if the request does not say.

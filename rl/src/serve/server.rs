@@ -5,12 +5,15 @@ use super::chat::chat;
 use super::choice::{ChoiceStream, Echo, StopRules};
 use super::completions::completions;
 use super::config::{InferenceConfig, InferenceError};
+use super::grammars::Grammars;
 use super::parameters::BODY;
 use super::request_options::RequestOptions;
 use super::respond::{PendingResponse, ResponseHead, page};
+use super::structured::OutputForm;
 use crate::generate::NativeGenerator;
 use crate::generate::engine::{Engine, TurnOptions};
 use crate::generate::jobs::{GenerationJob, generate};
+use crate::generate::sample::Grammar;
 use crate::model::Qwen3;
 use crate::run::settings::Checked;
 use crate::text::template::{ChatTemplate, TemplateError};
@@ -24,7 +27,7 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tasks::stream::Stream;
@@ -51,6 +54,10 @@ pub(super) struct InferenceState {
     /// `None` for a base model that came without one.
     template: Option<ChatTemplate<Arc<Tokenizer>>>,
     pub(super) vocab_size: i64,
+    /// The tokens that end a turn.
+    ending: Vec<i64>,
+    /// Made for the first request that needs them.
+    grammars: OnceLock<Result<Grammars, String>>,
     /// The largest number of tokens of a prompt and its choice together.
     capacity: usize,
     jobs: UnboundedSender<GenerationJob>,
@@ -70,6 +77,25 @@ impl InferenceState {
     /// An [`ApiError`] if the model has none.
     pub(super) fn template(&self) -> Result<&ChatTemplate<Arc<Tokenizer>>, ApiError> {
         self.template.as_ref().ok_or_else(ApiError::no_template)
+    }
+
+    /// Compiles the grammar of a form, which `param` of the request asks for.
+    ///
+    /// # Errors
+    /// An [`ApiError`] with the reason if the form is not supported.
+    pub(super) fn grammar(
+        &self,
+        form: &OutputForm,
+        reasoning: Option<bool>,
+        param: &str,
+    ) -> Result<Grammar, ApiError> {
+        let grammars = self.grammars.get_or_init(|| {
+            Grammars::new(Arc::clone(&self.tokenizer), self.vocab_size, &self.ending)
+        });
+        let grammars = grammars.as_ref().map_err(|error| ApiError::broken(error.as_str()))?;
+        grammars.compile(form.grammar(reasoning)).map_err(|error| {
+            ApiError::invalid(param, format!("`{param}` cannot be used: {error}"))
+        })
     }
 
     /// Sends prompts to the generator: `n` choices for each, of at most `limit` tokens. `kind` is
@@ -216,6 +242,8 @@ impl InferenceServer {
             template: template(&tokenizer)?,
             tokenizer,
             vocab_size: model.config().vocab_size,
+            ending: model.config().eos_token_ids.clone(),
+            grammars: OnceLock::new(),
             capacity: config.context.min(longest),
             jobs: sender,
             permits: Arc::new(Semaphore::new(config.rows + config.queue)),

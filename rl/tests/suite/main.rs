@@ -27,6 +27,7 @@ mod serve_base;
 mod serve_logprobs;
 mod serve_prefixes;
 mod serve_sampling;
+mod serve_structured;
 mod server;
 mod stopped;
 mod template;

@@ -326,8 +326,25 @@ fn invalid_requests_get_errors_that_name_the_parameter() {
     bad(chat, "top_logprobs", json!(21), "between 0 and 20");
     bad(chat, "tools", json!([{"name": "f"}]), "a tool is");
     bad(chat, "tools", json!([{"type": "function", "function": 3}]), "a tool is");
-    bad(chat, "tool_choice", json!("required"), "`auto` or `none`");
-    bad(chat, "response_format", json!({"type": "json_object"}), "not supported");
+    bad(chat, "tool_choice", json!("required"), "there are no `tools`");
+    bad(chat, "tool_choice", json!("always"), "expected `none`, `auto`, `required`");
+    bad(
+        chat,
+        "tool_choice",
+        json!({"type": "function", "function": {"name": "f"}}),
+        "names `f`, which is not one of the `tools`",
+    );
+    for path in ["completions", chat] {
+        bad(path, "response_format", json!({"type": "xml"}), "unknown variant `xml`");
+        let schema = |schema: Value| {
+            json!({"type": "json_schema", "json_schema": {"name": "x", "schema": schema}})
+        };
+        bad(path, "response_format", schema(json!({"type": "thing"})), "cannot be used");
+        bad(path, "response_format", schema(json!({"if": {}})), "cannot be used");
+        bad(path, "structured_outputs", json!({"choice": []}), "list at least one");
+        bad(path, "structured_outputs", json!({"json": "{"}), "not a JSON schema");
+        bad(path, "structured_outputs", json!({"regex": "["}), "cannot be used");
+    }
     bad(chat, "chat_template_kwargs", json!({"thinking": 1}), "unknown field");
 
     let (status, message, _, code) = refused("completions", json!({"prompt": vec![1; 50]}));

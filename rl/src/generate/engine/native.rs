@@ -466,7 +466,8 @@ impl Engine {
         finished: &mut Vec<Finished>,
     ) -> Result<(), EngineError> {
         for (index, &slot) in slots.iter().enumerate() {
-            self.at(slot).process(&mut logits.get(signed(index)));
+            let row = self.rows[slot].as_mut().expect("only taken slots are listed");
+            row.process(&mut logits.get(signed(index)));
         }
         let mut next = |&slot: &usize| {
             let row = self.rows[slot].as_mut().expect("only taken slots are listed");
@@ -578,7 +579,10 @@ impl Engine {
         row.pending.push(id);
         row.context.push(id);
         self.generated += 1;
-        let ending = if current.ending.contains(&id) {
+        if let Err(error) = current.extras.processors.accept(id) {
+            row.details.failure.get_or_insert(error.to_string());
+        }
+        let ending = if current.ending.contains(&id) || row.details.failure.is_some() {
             TurnEnd::EndOfTurn
         } else if current.ids.len() >= current.max_tokens {
             TurnEnd::TurnLength
@@ -595,10 +599,11 @@ impl Engine {
 
 impl EngineSequence {
     /// Applies the turn's logit processors to the next token's logits: `[V]`.
-    fn process(&self, logits: &mut Tensor) {
-        let Some(current) = &self.current else { return };
+    fn process(&mut self, logits: &mut Tensor) {
+        let Some(current) = &mut self.current else { return };
         let (prompt, turn) = self.context.split_at(self.context.len() - current.ids.len());
-        current.extras.processors.apply(logits, prompt, turn, &current.ending);
+        let applied = current.extras.processors.apply(logits, prompt, turn, &current.ending);
+        self.details.failure = applied.err().map(|error| error.to_string());
     }
 
     /// What the row in `slot` requests of the cache: room for its tokens and for those that the next

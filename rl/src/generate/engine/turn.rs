@@ -41,6 +41,8 @@ pub struct TurnDetails {
     /// For each sampled token the likeliest ones in its place, likeliest first; empty if
     /// [`TurnExtras::top`] is 0.
     pub top: Vec<Vec<TopToken>>,
+    /// Why the turn could not go on, if its grammar could not be followed. It has ended then.
+    pub failure: Option<String>,
 }
 
 /// Why a turn ended.

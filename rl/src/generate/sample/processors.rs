@@ -1,9 +1,10 @@
 //! Logit processors: what changes the logits of one row before the temperature divides them.
 //!
-//! The order and the formulas are vLLM's: tokens that must not end the turn yet, then
-//! `logit_bias`, then penalties for repetition, frequency and presence. The distribution that is
+//! The order and the formulas are vLLM's: what a grammar forbids, tokens that must not end the turn
+//! yet, then `logit_bias`, then penalties for repetition, frequency and presence. The distribution that is
 //! sampled and scored is the one after all of them.
 
+use super::grammar::{Grammar, GrammarError};
 use super::sampler::host;
 use std::collections::BTreeMap;
 use tch::Tensor;
@@ -40,6 +41,8 @@ pub struct LogitProcessors {
     pub bias: BTreeMap<i64, f64>,
     /// The turn cannot end by a token before it has so many.
     pub min_tokens: usize,
+    /// The form that the turn must have. It decides when the turn ends, so `min_tokens` must be 0.
+    pub grammar: Option<Grammar>,
 }
 
 /// Beyond this, a logit would overflow f32 when the lowest temperature divides it.
@@ -48,7 +51,19 @@ const LARGEST: f64 = 1e30;
 impl LogitProcessors {
     /// Changes one row of logits, `[V]` in f32, in place. `prompt` is what the turn started from,
     /// `turn` what was sampled since, and `ending` the tokens that end a turn.
-    pub fn apply(&self, row: &mut Tensor, prompt: &[i64], turn: &[i64], ending: &[i64]) {
+    ///
+    /// # Errors
+    /// [`GrammarError`] if the grammar cannot be followed.
+    pub fn apply(
+        &mut self,
+        row: &mut Tensor,
+        prompt: &[i64],
+        turn: &[i64],
+        ending: &[i64],
+    ) -> Result<(), GrammarError> {
+        if let Some(grammar) = &mut self.grammar {
+            grammar.mask(row)?;
+        }
         if turn.len() < self.min_tokens && !ending.is_empty() {
             let ending = Tensor::from_slice(ending).to_device(row.device());
             let _ = row.index_fill_(0, &ending, f64::NEG_INFINITY);
@@ -56,7 +71,7 @@ impl LogitProcessors {
         let occurrences = self.occurrences(prompt, turn);
         let mut ids: Vec<i64> = occurrences.keys().chain(self.bias.keys()).copied().collect();
         if ids.is_empty() {
-            return;
+            return Ok(());
         }
         ids.sort_unstable();
         ids.dedup();
@@ -74,6 +89,15 @@ impl LogitProcessors {
         }
         let logits = Tensor::from_slice(&logits).to_device(row.device());
         let _ = row.index_copy_(0, &index, &logits);
+        Ok(())
+    }
+
+    /// Takes note of a token that was sampled.
+    ///
+    /// # Errors
+    /// [`GrammarError`] if the grammar cannot be followed.
+    pub fn accept(&mut self, id: i64) -> Result<(), GrammarError> {
+        self.grammar.as_mut().map_or(Ok(()), |grammar| grammar.accept(id))
     }
 
     /// The tokens that are penalized, and how often the turn has each.
@@ -108,7 +132,8 @@ mod tests {
 
     fn changed(processors: &LogitProcessors, prompt: &[i64], turn: &[i64]) -> Vec<f32> {
         let batch = Tensor::from_slice(&[1.0_f32, -1.0, 2.0, -2.0, 0.5]).repeat([2, 1]);
-        processors.apply(&mut batch.get(1), prompt, turn, &[0]);
+        let mut processors = processors.clone();
+        processors.apply(&mut batch.get(1), prompt, turn, &[0]).unwrap();
         assert_eq!(host(&batch.get(0)), [1.0, -1.0, 2.0, -2.0, 0.5], "other rows stay as they are");
         host(&batch.get(1))
     }
@@ -134,7 +159,7 @@ mod tests {
         let processors = LogitProcessors {
             penalties: Penalties { repetition: 2.0, ..Penalties::default() },
             bias: BTreeMap::from([(1, 3.0), (4, -100.0)]),
-            min_tokens: 0,
+            ..LogitProcessors::default()
         };
         assert_eq!(changed(&processors, &[1], &[]), [1.0, 1.0, 2.0, -2.0, -99.5]);
     }
