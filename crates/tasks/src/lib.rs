@@ -9,6 +9,7 @@ pub mod description;
 pub mod file_label;
 pub mod files;
 pub mod grade;
+pub mod json;
 pub mod mask;
 pub mod metrics;
 pub mod mlebench;

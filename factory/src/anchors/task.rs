@@ -14,6 +14,7 @@ use crate::package;
 use crate::roles::operator;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use tasks::json::sorted;
 use tasks::stream::Stream;
 use tasks::task::{DataSource, MANIFEST_VERSION, Manifest, RowCounts, Split, TaskId};
 
@@ -131,6 +132,7 @@ fn provenance(
         references: &panel.references,
     };
     serde_json::to_value(provenance)
+        .map(sorted)
         .map_err(|error| AnchorError::Unusable { id: spec.id.clone(), detail: error.to_string() })
 }
 

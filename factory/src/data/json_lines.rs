@@ -11,6 +11,7 @@ use super::table::{self, Cells};
 use polars::prelude::DataFrame;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use tasks::json::sorted;
 
 /// Why bytes are no such lines.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +56,7 @@ pub fn to_json_lines(table: &DataFrame, list: &str) -> Vec<u8> {
         };
         let object: Map<String, Value> =
             columns.iter().map(|(name, cells)| (name.to_string(), cell(cells))).collect();
-        lines[line].1.push(Value::Object(object));
+        lines[line].1.push(sorted(Value::Object(object)));
     }
     let mut text = String::new();
     for (value, rows) in lines {
@@ -63,7 +64,7 @@ pub fn to_json_lines(table: &DataFrame, list: &str) -> Vec<u8> {
             (key.to_string(), Value::from(value)),
             (list.to_owned(), Value::from(rows)),
         ]);
-        text.push_str(&Value::Object(line).to_string());
+        text.push_str(&sorted(Value::Object(line)).to_string());
         text.push('\n');
     }
     text.into_bytes()

@@ -7,6 +7,7 @@ use crate::spec::dna::Dna;
 use crate::spec::mutation::Mutation;
 use serde::Serialize;
 use std::io;
+use tasks::json::sorted;
 use tasks::task::{DataSource, MANIFEST_VERSION, Manifest, TaskScripts};
 
 /// How a task was made, as the manifest records it.
@@ -87,7 +88,7 @@ impl Draft {
             rows: blueprint.rows,
             split: blueprint.split,
             data_source: DataSource::Synthetic,
-            provenance: serde_json::to_value(Provenance::new(blueprint, &self.backend))?,
+            provenance: sorted(serde_json::to_value(Provenance::new(blueprint, &self.backend))?),
             hashes: self.files.iter().map(|(path, bytes)| (path.clone(), hash(bytes))).collect(),
         })
     }

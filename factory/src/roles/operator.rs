@@ -1,6 +1,7 @@
 //! The `MLOps` engineer: a standalone evaluator, for anyone without our binaries.
 
 use crate::spec::blueprint::Blueprint;
+use tasks::json::sorted;
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 
@@ -16,13 +17,13 @@ pub fn evaluator(blueprint: &Blueprint) -> String {
 /// Writes an evaluator for any kind of prediction.
 pub fn standalone(metric: Metric, id_column: &str, prediction: &Prediction) -> String {
     // JSON of strings, numbers, lists and objects, without booleans, is also Python.
-    let settings = serde_json::json!({
+    let settings = sorted(serde_json::json!({
         "metric": metric.name(),
         "id": id_column,
         "columns": prediction.columns(),
         "answer_columns": prediction.answer_columns(),
         "prediction": prediction,
-    });
+    }));
     TEMPLATE.replacen(SETTINGS_LINE, &format!("SETTINGS = {settings}"), 1)
 }
 

@@ -8,6 +8,7 @@ use super::source::StandInSource;
 use crate::numeric::draws::Draws;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use tasks::json::sorted;
 use tasks::stream::Stream;
 
 /// Does the request succeed?
@@ -121,7 +122,7 @@ fn request(draws: &mut Draws, id: &str, name: &str, succeeds: bool) -> Map<Strin
         "unix_timestamp_of_request": moment,
         "unix_timestamp_of_request_utc": moment,
     });
-    let Value::Object(fields) = fields else { unreachable!("braces make an object") };
+    let Value::Object(fields) = sorted(fields) else { unreachable!("braces make an object") };
     fields
 }
 
