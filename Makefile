@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export CARGO_TERM_PROGRESS_WHEN ?= auto
 
-.PHONY: help quickstart test check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors fmt lock clean
+.PHONY: help quickstart test test-lm-eval check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-lm-eval fmt lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ test: lint ## Everything: lints, documentation, all tests, doc tests, examples
 	scripts/check_tutorial.py "$${CARGO_TARGET_DIR:-target}/debug"
 	cargo test --workspace --doc --locked
 	scripts/examples.sh
+
+test-lm-eval: venv-test venv-lm-eval ## lm-evaluation-harness against `rl serve`, compared with transformers
+	cargo test -p rl --test lm_eval --locked
 
 lint: check venv-test ## Checks of the tree, lints of Rust, licences and sources of dependencies
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -61,6 +64,7 @@ venv-lint: .venv/.locked-lint ## The tools of `make check` alone
 venv-bench: .venv-bench/.locked ## A Python with packages of MLE-bench, in .venv-bench (9 GB)
 	@echo "scripts use it with: export MLE_PYTHON=$(CURDIR)/.venv-bench/bin/python"
 venv-anchors: .venv-anchors/.locked ## A Python with the data of `factory anchors`, in .venv-anchors (500 MB)
+venv-lm-eval: .venv-lm-eval/.locked ## A Python with lm-evaluation-harness, in .venv-lm-eval
 
 .venv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -93,12 +97,17 @@ venv-anchors: .venv-anchors/.locked ## A Python with the data of `factory anchor
 	.venv/bin/uv pip install --python .venv-anchors/bin/python --quiet --require-hashes --no-deps -r python/requirements-anchors.txt
 	touch $@
 
+.venv-lm-eval/.locked: python/requirements-lm-eval.txt | .venv/bin/uv
+	env -u VIRTUAL_ENV $(PYTHON) -m venv --clear .venv-lm-eval
+	.venv/bin/uv pip install --python .venv-lm-eval/bin/python --quiet --require-hashes -r python/requirements-lm-eval.txt
+	touch $@
+
 fmt: venv-lint ## Format Rust and Python
 	cargo fmt --all
 	ruff format --quiet
 
 lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
-	cd python && for name in requirements requirements-test requirements-lint requirements-bench; do \
+	cd python && for name in requirements requirements-test requirements-lint requirements-bench requirements-lm-eval; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
 	cd python && for name in requirements-openenv requirements-tensorboard requirements-anchors; do \
