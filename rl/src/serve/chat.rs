@@ -53,8 +53,7 @@ fn begin(
     let tools = Tools::take(&mut parameters, template)?;
     let form = form(OutputForm::take(&mut parameters)?, tools.forced)?;
     let options: ChatTemplateKwargs = parameters.take("chat_template_kwargs")?.unwrap_or_default();
-    let options =
-        ChatTemplateOptions { tools: tools.shown, thinking: options.enable_thinking };
+    let options = ChatTemplateOptions { tools: tools.shown, thinking: options.enable_thinking };
     parameters.neutral("modalities", &[json!(["text"])])?;
     parameters.neutral("store", &[json!(false)])?;
     parameters.neutral("add_generation_prompt", &[json!(true)])?;

@@ -242,10 +242,8 @@ impl ChoiceStream {
     }
 
     fn top(&self, entries: &[TopToken]) -> Vec<TopLogprob> {
-        let entry = |entry: &TopToken| TopLogprob {
-            bytes: self.bytes(entry.id),
-            log_prob: entry.log_prob,
-        };
+        let entry =
+            |entry: &TopToken| TopLogprob { bytes: self.bytes(entry.id), log_prob: entry.log_prob };
         entries.iter().map(entry).collect()
     }
 

@@ -14,10 +14,7 @@ const BIAS: f64 = 100.0;
 ///
 /// # Errors
 /// An [`ApiError`] if a value is out of its range.
-pub(super) fn extras(
-    parameters: &mut Parameters,
-    vocab_size: i64,
-) -> Result<TurnExtras, ApiError> {
+pub(super) fn extras(parameters: &mut Parameters, vocab_size: i64) -> Result<TurnExtras, ApiError> {
     let processors = LogitProcessors {
         penalties: penalties(parameters)?,
         bias: bias(parameters, vocab_size)?,

@@ -27,8 +27,8 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tasks::stream::Stream;
 use tokio::net::TcpListener;
@@ -93,9 +93,9 @@ impl InferenceState {
             Grammars::new(Arc::clone(&self.tokenizer), self.vocab_size, &self.ending)
         });
         let grammars = grammars.as_ref().map_err(|error| ApiError::broken(error.as_str()))?;
-        grammars.compile(form.grammar(reasoning)).map_err(|error| {
-            ApiError::invalid(param, format!("`{param}` cannot be used: {error}"))
-        })
+        grammars
+            .compile(form.grammar(reasoning))
+            .map_err(|error| ApiError::invalid(param, format!("`{param}` cannot be used: {error}")))
     }
 
     /// Sends prompts to the generator: `n` choices for each, of at most `limit` tokens. `kind` is
@@ -159,7 +159,13 @@ impl InferenceState {
             let job = GenerationJob { ids, turn, extras, events, permit: Some(permit) };
             self.jobs.send(job).map_err(|_| ApiError::stopped())?;
             let tokenizer = Arc::clone(&self.tokenizer);
-            choices.push(ChoiceStream::new(index, tokenizer, StopRules::new(options), echo, receiver));
+            choices.push(ChoiceStream::new(
+                index,
+                tokenizer,
+                StopRules::new(options),
+                echo,
+                receiver,
+            ));
         }
         let id = format!("{kind}-{:016x}{number:08x}", self.entropy);
         let head = ResponseHead { id, created: now(), model: model.clone() };
@@ -283,8 +289,7 @@ async fn serve(
     let (room, keeps_prefixes) = (shared.config.capacity(), shared.config.prefix_caching);
     let mut generator = tokio::task::spawn_blocking(move || {
         let generator = NativeGenerator::new(&model, room);
-        let mut generator =
-            if keeps_prefixes { generator.keeping_prefixes() } else { generator };
+        let mut generator = if keeps_prefixes { generator.keeping_prefixes() } else { generator };
         generate(&mut generator, room.rows, jobs)
     });
     let (stop, stopping) = watch::channel(false);

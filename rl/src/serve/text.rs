@@ -111,7 +111,10 @@ fn is_cut(bytes: &[u8]) -> bool {
 pub(super) fn settled(text: &str, marks: &[impl AsRef<str>]) -> usize {
     let begins = |&at: &usize| {
         let rest = &text[at..];
-        marks.iter().map(AsRef::as_ref).any(|mark| mark.len() > rest.len() && mark.starts_with(rest))
+        marks
+            .iter()
+            .map(AsRef::as_ref)
+            .any(|mark| mark.len() > rest.len() && mark.starts_with(rest))
     };
     let longest = marks.iter().map(|mark| mark.as_ref().len()).max().unwrap_or(0);
     let from = text.len().saturating_sub(longest.saturating_sub(1));

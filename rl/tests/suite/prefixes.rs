@@ -96,10 +96,8 @@ fn next_turn_prefills_only_what_is_new() {
 /// Returns how many tokens were cached already.
 fn play(model: &Qwen3, agents: u64, rows: usize, tokens: usize) -> usize {
     let bytes = tokens * KvCache::token_bytes(model.config(), Kind::Float);
-    let capacity = Capacity {
-        cache: Some(ByteSize::new(bytes as u64)),
-        ..Capacity::new(rows, CONTEXT)
-    };
+    let capacity =
+        Capacity { cache: Some(ByteSize::new(bytes as u64)), ..Capacity::new(rows, CONTEXT) };
     let mut engine = Engine::with_capacity(model, capacity).unwrap();
     engine.keep_prefixes();
     let mut contexts: Vec<Vec<i64>> = (0..agents)

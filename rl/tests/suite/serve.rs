@@ -336,9 +336,7 @@ fn invalid_requests_get_errors_that_name_the_parameter() {
     );
     for path in ["completions", chat] {
         bad(path, "response_format", json!({"type": "xml"}), "unknown variant `xml`");
-        let schema = |schema: Value| {
-            json!({"type": "json_schema", "json_schema": {"name": "x", "schema": schema}})
-        };
+        let schema = |schema: Value| json!({"type": "json_schema", "json_schema": {"name": "x", "schema": schema}});
         bad(path, "response_format", schema(json!({"type": "thing"})), "cannot be used");
         bad(path, "response_format", schema(json!({"if": {}})), "cannot be used");
         bad(path, "structured_outputs", json!({"choice": []}), "list at least one");

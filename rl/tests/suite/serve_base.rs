@@ -15,7 +15,8 @@ fn model_without_chat_template_completes_prompts_and_refuses_conversations() {
     fs::write(&path, config.to_string()).unwrap();
 
     let server = ServeProcess::start(&folder, &[]);
-    let answer = server.good("completions", &json!({"prompt": "print(", "max_tokens": 3, "ignore_eos": true}));
+    let answer = server
+        .good("completions", &json!({"prompt": "print(", "max_tokens": 3, "ignore_eos": true}));
     assert_eq!(answer["usage"]["completion_tokens"], 3);
     let talk = json!({"messages": [{"role": "user", "content": "x"}], "max_tokens": 1});
     let (status, refusal) = server.post("chat/completions", &talk);

@@ -68,7 +68,10 @@ fn echoed_prompts_have_the_log_probabilities_of_a_forward_pass() {
         let found = numbers(&log_probs["token_logprobs"]);
         let top = log_probs["top_logprobs"].as_array().unwrap();
         let offsets = numbers(&log_probs["text_offset"]);
-        assert_eq!((found.len(), top.len(), offsets.len()), (ids.len() + 1, ids.len() + 1, ids.len() + 1));
+        assert_eq!(
+            (found.len(), top.len(), offsets.len()),
+            (ids.len() + 1, ids.len() + 1, ids.len() + 1)
+        );
         assert_eq!((found[0], &top[0]), (None, &Value::Null));
         for place in 1..=ids.len() {
             let row = &expected[place - 1];
@@ -78,8 +81,12 @@ fn echoed_prompts_have_the_log_probabilities_of_a_forward_pass() {
                 // The generated token is the likeliest.
                 None => assert!(near(own, descending(row)[0]), "{own}"),
             }
-            let values: Vec<f64> =
-                top[place].as_object().unwrap().values().map(|value| value.as_f64().unwrap()).collect();
+            let values: Vec<f64> = top[place]
+                .as_object()
+                .unwrap()
+                .values()
+                .map(|value| value.as_f64().unwrap())
+                .collect();
             assert!((1..=3).contains(&values.len()), "{values:?}");
             let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             assert!(near(most, descending(row)[0]), "{place}: {most}");
@@ -123,7 +130,10 @@ fn echo_without_generation_returns_the_prompt_alone() {
     let answer = served.server.good("completions", &request);
     let choice = &answer["choices"][0];
     assert_eq!(choice["text"], "print(7)\nprint(8)\n");
-    assert_eq!((&choice["finish_reason"], &answer["usage"]["completion_tokens"]), (&json!("length"), &json!(0)));
+    assert_eq!(
+        (&choice["finish_reason"], &answer["usage"]["completion_tokens"]),
+        (&json!("length"), &json!(0))
+    );
     let found = numbers(&choice["logprobs"]["token_logprobs"]);
     assert_eq!(found.len(), ids.len());
     let expected = served.log_probs(&ids, 1.0);

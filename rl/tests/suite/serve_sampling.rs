@@ -134,10 +134,14 @@ fn stop_rules_end_a_choice_as_in_vllm() {
     let place = script.len() / 2;
     let text = |ids: &[i64]| tokenizer.decode(ids).unwrap();
     let stopped = ask(json!({"stop_token_ids": [script[place], 0]}));
-    assert_eq!((&stopped["finish_reason"], &stopped["stop_reason"]), (&json!("stop"), &json!(script[place])));
+    assert_eq!(
+        (&stopped["finish_reason"], &stopped["stop_reason"]),
+        (&json!("stop"), &json!(script[place]))
+    );
     assert_eq!(stopped["text"], text(&script[..place]));
     assert_eq!(stopped["token_ids"], json!(script[..=place]));
-    let included = ask(json!({"stop_token_ids": [script[place]], "include_stop_str_in_output": true}));
+    let included =
+        ask(json!({"stop_token_ids": [script[place]], "include_stop_str_in_output": true}));
     assert_eq!(included["text"], text(&script[..=place]));
 
     // Nothing ends a choice before `min_tokens`: the model is made to say something else.

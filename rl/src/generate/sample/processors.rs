@@ -119,8 +119,7 @@ impl LogitProcessors {
 impl Penalties {
     /// The logit of a token that the turn has `count` times.
     fn penalized(&self, logit: f64, count: usize) -> f64 {
-        let scaled =
-            if logit > 0.0 { logit / self.repetition } else { logit * self.repetition };
+        let scaled = if logit > 0.0 { logit / self.repetition } else { logit * self.repetition };
         let presence = if count > 0 { self.presence } else { 0.0 };
         scaled - self.frequency * count as f64 - presence
     }

@@ -241,8 +241,12 @@ mod tests {
             let log_probs = logits.log_softmax(-1, Kind::Float);
             for (top_p, min_p) in [(1.0, 0.0), (0.9, 0.0), (1.0, 0.05)] {
                 let sampling = Sampling { top_p, min_p, ..Sampling::default() };
-                let draws: Vec<Draw> =
-                    points.iter().cycle().take(18).map(|&point| Draw { sampling, point, top: 0 }).collect();
+                let draws: Vec<Draw> = points
+                    .iter()
+                    .cycle()
+                    .take(18)
+                    .map(|&point| Draw { sampling, point, top: 0 })
+                    .collect();
                 let (together, alone) = (draw(&log_probs, &draws), on_host(&log_probs, &draws));
                 for (row, (found, expected)) in together.into_iter().zip(alone).enumerate() {
                     assert_eq!(found.choice, expected.choice, "{width}, row {row}, {sampling:?}");

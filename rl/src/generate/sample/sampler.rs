@@ -134,10 +134,8 @@ impl Sampling {
             order.truncate(count);
         }
         order.sort_unstable_by(likelier);
-        let entry = |index: usize| TopToken {
-            id: signed(index),
-            log_prob: log_probs[index] - log_mass,
-        };
+        let entry =
+            |index: usize| TopToken { id: signed(index), log_prob: log_probs[index] - log_mass };
         order.into_iter().map(entry).collect()
     }
 

@@ -122,8 +122,7 @@ impl Engine {
     /// one lets more rows be kept. `taken` sequences may come to need room.
     fn fit_cache(&mut self, inside: &[CacheRequest], taken: usize) {
         let (rows, length) = (self.cache_rows(), self.cache_length());
-        let is_short =
-            inside.len() > rows || inside.iter().any(|request| request.tokens > length);
+        let is_short = inside.len() > rows || inside.iter().any(|request| request.tokens > length);
         let is_crowded = inside.len() + self.kept.len() > rows
             && inside.iter().any(|request| self.at(request.slot).place.is_none());
         if !is_short && !is_crowded {
