@@ -58,7 +58,7 @@ def main():
             assert abs(found - expected) < TOLERANCE, (context, continuation, found, expected)
             assert str(answer[1]) == str(greedy), (context, continuation, answer)
             compared += 1
-    assert compared == 15, f"{compared} continuations"
+    assert compared == 16, f"{compared} continuations"
 
     lengths = []
     for sample in samples("rl_generate"):
