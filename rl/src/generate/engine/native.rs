@@ -399,7 +399,9 @@ impl Engine {
     ) -> Result<(), EngineError> {
         for (index, &slot) in slots.iter().enumerate() {
             let row = self.rows[slot].as_mut().expect("only taken slots are listed");
-            row.process(&mut logits.get(signed(index)));
+            if row.has_processors() {
+                row.process(&mut logits.get(signed(index)));
+            }
         }
         let mut next = |&slot: &usize| {
             let row = self.rows[slot].as_mut().expect("only taken slots are listed");
@@ -454,6 +456,10 @@ impl Engine {
 }
 
 impl EngineSequence {
+    fn has_processors(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| !current.extras.processors.are_neutral())
+    }
+
     /// Applies the turn's logit processors to the next token's logits: `[V]`.
     fn process(&mut self, logits: &mut Tensor) {
         let Some(current) = &mut self.current else { return };

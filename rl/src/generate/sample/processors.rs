@@ -49,6 +49,14 @@ pub struct LogitProcessors {
 const LARGEST: f64 = 1e30;
 
 impl LogitProcessors {
+    /// Whether nothing is ever changed, as in training.
+    pub fn are_neutral(&self) -> bool {
+        self.penalties == Penalties::default()
+            && self.bias.is_empty()
+            && self.min_tokens == 0
+            && self.grammar.is_none()
+    }
+
     /// Changes one row of logits, `[V]` in f32, in place. `prompt` is what the turn started from,
     /// `turn` what was sampled since, and `ending` the tokens that end a turn.
     ///
