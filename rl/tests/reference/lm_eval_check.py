@@ -71,7 +71,9 @@ def main():
                 attention_mask=torch.ones(1, len(ids)),
                 max_new_tokens=MOST,
                 do_sample=False,
-                eos_token_id=[tokenizer.convert_tokens_to_ids(name) for name in ("<|im_end|>", "<|endoftext|>")],
+                eos_token_id=[
+                    tokenizer.convert_tokens_to_ids(name) for name in ("<|im_end|>", "<|endoftext|>")
+                ],
                 pad_token_id=tokenizer.convert_tokens_to_ids("<|endoftext|>"),
             )
         text = tokenizer.decode(out[0, len(ids) :], skip_special_tokens=True).split(STOP)[0]
