@@ -73,9 +73,8 @@ fn echoed_prompts_have_the_log_probabilities_of_a_forward_pass() {
             (ids.len() + 1, ids.len() + 1, ids.len() + 1)
         );
         assert_eq!((found[0], &top[0]), (None, &Value::Null));
-        for place in 1..=ids.len() {
-            let row = &expected[place - 1];
-            let own = found[place].unwrap();
+        for (place, own) in found.iter().enumerate().skip(1) {
+            let (row, own) = (&expected[place - 1], own.unwrap());
             match ids.get(place) {
                 Some(&id) => assert!(near(own, row[id as usize]), "{place}: {own}"),
                 // The generated token is the likeliest.
@@ -137,8 +136,8 @@ fn echo_without_generation_returns_the_prompt_alone() {
     let found = numbers(&choice["logprobs"]["token_logprobs"]);
     assert_eq!(found.len(), ids.len());
     let expected = served.log_probs(&ids, 1.0);
-    for place in 1..ids.len() {
-        assert!(near(found[place].unwrap(), expected[place - 1][ids[place] as usize]));
+    for (place, own) in found.iter().enumerate().skip(1) {
+        assert!(near(own.unwrap(), expected[place - 1][ids[place] as usize]));
     }
     // With 0 tokens beside it, the token itself is there.
     let own = &choice["logprobs"]["top_logprobs"][1];

@@ -27,9 +27,8 @@ fn talk() -> Value {
 
 fn with(request: &Value, parameters: Value) -> Value {
     let mut request = request.clone();
-    for (name, value) in parameters.as_object().unwrap() {
-        request[name] = value.clone();
-    }
+    let Value::Object(parameters) = parameters else { panic!("parameters have names") };
+    request.as_object_mut().unwrap().extend(parameters);
     request
 }
 

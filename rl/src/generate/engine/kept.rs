@@ -151,8 +151,7 @@ mod tests {
     #[test]
     fn rows_without_a_new_place_are_forgotten() {
         let mut kept = KeptRows::default();
-        for place in 0..3 {
-            let first = 100 * place as i64;
+        for (place, first) in [(0, 0), (1, 100), (2, 200)] {
             kept.keep(row(place, first..first + 20));
         }
         kept.relocate(&BTreeMap::from([(0, 1), (2, 0)]));
