@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export CARGO_TERM_PROGRESS_WHEN ?= auto
 
-.PHONY: help quickstart test test-lm-eval check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-lm-eval fmt lock clean
+.PHONY: help quickstart test test-lm-eval test-trl check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-lm-eval venv-trl fmt lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -32,7 +32,10 @@ test: lint ## Everything: lints, documentation, all tests, doc tests, examples
 	scripts/examples.sh
 
 test-lm-eval: venv-test venv-lm-eval ## lm-evaluation-harness against `rl serve`, compared with transformers
-	cargo test -p rl --test lm_eval --locked
+	cargo test --workspace --locked --test lm_eval
+
+test-trl: venv-test venv-trl ## Loss and gradients of one batch beside TRL's; not part of `make test`
+	cargo test --workspace --locked --test suite -- --ignored --show-output trl::
 
 lint: check venv-test ## Checks of the tree, lints of Rust, licences and sources of dependencies
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -63,6 +66,7 @@ venv-test: .venv/.locked-test ## The same, with what the tests compare against
 venv-lint: .venv/.locked-lint ## The tools of `make check` alone
 venv-bench: .venv-bench/.locked ## A Python with packages of MLE-bench, in .venv-bench (9 GB)
 	@echo "scripts use it with: export MLE_PYTHON=$(CURDIR)/.venv-bench/bin/python"
+venv-trl: .venv-trl/.locked ## A Python with TRL, in .venv-trl (6 GB, most of it hard links to what .venv has)
 venv-anchors: .venv-anchors/.locked ## A Python with the data of `factory anchors`, in .venv-anchors (500 MB)
 venv-lm-eval: .venv-lm-eval/.locked ## A Python with lm-evaluation-harness, in .venv-lm-eval
 
@@ -102,12 +106,17 @@ venv-lm-eval: .venv-lm-eval/.locked ## A Python with lm-evaluation-harness, in .
 	.venv/bin/uv pip install --python .venv-lm-eval/bin/python --quiet --require-hashes -r python/requirements-lm-eval.txt
 	touch $@
 
+.venv-trl/.locked: python/requirements-trl.txt | .venv/bin/uv
+	env -u VIRTUAL_ENV $(PYTHON) -m venv --clear .venv-trl
+	.venv/bin/uv pip install --python .venv-trl/bin/python --quiet --require-hashes -r python/requirements-trl.txt
+	touch $@
+
 fmt: venv-lint ## Format Rust and Python
 	cargo fmt --all
 	ruff format --quiet
 
 lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
-	cd python && for name in requirements requirements-test requirements-lint requirements-bench requirements-lm-eval; do \
+	cd python && for name in requirements requirements-test requirements-lint requirements-bench requirements-lm-eval requirements-trl; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
 	cd python && for name in requirements-openenv requirements-tensorboard requirements-anchors; do \

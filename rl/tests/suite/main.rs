@@ -33,3 +33,4 @@ mod stopped;
 mod template;
 mod tensorboard;
 mod transformers;
+mod trl;
