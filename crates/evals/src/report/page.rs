@@ -12,7 +12,7 @@ use tasks::metrics::Direction;
 use tasks::task::{Manifest, TaskDir};
 use tasks::thresholds::Milestone;
 use web::chart::{ChartRow, LadderChart, LineChart, Mark, RowChart};
-use web::page::{Document, scroll};
+use web::page::{Document, prose, scroll};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -67,7 +67,7 @@ impl ReportSection {
     fn html(&self) -> Markup {
         html! {
             h2 { (self.title) }
-            p { (self.note) }
+            p { (prose(&self.note)) }
             @for table in &self.tables { (table.html()) }
         }
     }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use std::fmt::Write as _;
-use web::page::scroll;
+use web::page::{prose, scroll};
 
 /// A table with what has to be known to read it. The first column names the rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -94,7 +94,7 @@ impl ReportTable {
         html! {
             section.card {
                 h3 { (self.title) }
-                p { (self.note) }
+                p { (prose(&self.note)) }
                 (scroll(&self.title, &table))
             }
         }

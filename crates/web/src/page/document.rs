@@ -79,9 +79,24 @@ pub fn scroll(label: &str, wide: &Markup) -> Markup {
     html! { div.scroll tabindex="0" role="region" aria-label=(label) { (wide) } }
 }
 
+/// A text in which what stands between backticks is set as code.
+pub fn prose(text: &str) -> Markup {
+    html! {
+        @for (place, part) in text.split('`').enumerate() {
+            @if place % 2 == 0 { (part) } @else { code { (part) } }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_between_backticks_are_code() {
+        let html = prose("The best is `a<b`, then `c`.").into_string();
+        assert_eq!(html, "The best is <code>a&lt;b</code>, then <code>c</code>.");
+    }
 
     fn page(title: &str, body: &Markup) -> String {
         Document { title, style: "", body: body.clone() }.html()
