@@ -87,7 +87,9 @@ def write_model(folder: Path) -> None:
 def write_tokenizer(folder: Path) -> None:
     here = Path(__file__)
     split = pre_tokenizers.Split(Regex(PIECES), "isolated")
-    before = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    before = pre_tokenizers.Sequence(
+        [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
     learnt = Tokenizer(models.BPE())
     learnt.pre_tokenizer = before
     trainer = trainers.BpeTrainer(
