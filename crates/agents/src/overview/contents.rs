@@ -5,6 +5,7 @@ use super::words::{grouped, one_line};
 use camino::Utf8Path;
 use fs_err as fs;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _};
 
 /// Largest file whose lines are counted.
@@ -147,7 +148,9 @@ fn keys(value: &Value) -> String {
     let Value::Object(map) = value else { return kind(value).to_owned() };
     let key =
         |(key, value): (&String, &Value)| format!("{} ({})", one_line(key, NAME), kind(value));
-    let mut shown: Vec<String> = map.iter().take(KEYS).map(key).collect();
+    // In the same order in every build: see `tasks::json`.
+    let sorted: BTreeMap<&String, &Value> = map.iter().collect();
+    let mut shown: Vec<String> = sorted.into_iter().take(KEYS).map(key).collect();
     if map.len() > KEYS {
         shown.push(format!("… {} more", grouped((map.len() - KEYS) as u64)));
     }
