@@ -10,7 +10,7 @@ use crate::spec::blueprint::Blueprint;
 use crate::spec::config::Preset;
 use crate::spec::limits::RoleLimits;
 use crate::spec::role_settings::RoleSettings;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use support::folders::corpus_files;
 use tasks::rating::Level;
@@ -567,11 +567,11 @@ fn ledger_of_built_in_roles_has_no_costs() {
     desk.generate(1, &Builtin).unwrap();
     let text = fs::read_to_string(desk.out().join("corpus/ledger.jsonl")).unwrap();
     let entry: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-    let keys: Vec<&str> = entry.as_object().unwrap().keys().map(String::as_str).collect();
+    let keys: BTreeSet<&str> = entry.as_object().unwrap().keys().map(String::as_str).collect();
     let known = [
         "attempt", "cell", "detail", "family", "metric", "outcome", "reason", "slot", "stage",
         "task",
     ];
-    assert_eq!(keys, known);
+    assert_eq!(keys, BTreeSet::from(known));
     assert!(desk.ledger().iter().all(|entry| entry.model.is_none()));
 }
