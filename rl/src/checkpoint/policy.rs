@@ -107,6 +107,33 @@ pub fn open(
     kind: Kind,
     device: Device,
 ) -> Result<(Qwen3, Tokenizer), PolicyError> {
+    // Before the weights are read, which may take minutes.
+    let template = |tokenizer: &Tokenizer| {
+        ChatTemplate::new(tokenizer)
+            .map(|_| ())
+            .map_err(|source| PolicyError::Template { folder: folder.to_owned(), source })
+    };
+    open_checked(folder, kind, device, &template)
+}
+
+/// As [`open`], also of a base model, which has no chat template.
+///
+/// # Errors
+/// [`PolicyError`] naming what is missing or does not fit.
+pub fn open_base(
+    folder: &Utf8Path,
+    kind: Kind,
+    device: Device,
+) -> Result<(Qwen3, Tokenizer), PolicyError> {
+    open_checked(folder, kind, device, &|_| Ok(()))
+}
+
+fn open_checked(
+    folder: &Utf8Path,
+    kind: Kind,
+    device: Device,
+    check: &dyn Fn(&Tokenizer) -> Result<(), PolicyError>,
+) -> Result<(Qwen3, Tokenizer), PolicyError> {
     let lora = Lora::describe(folder)?;
     let base = base(folder, lora.as_ref())?;
     require(base, &FILES)?;
@@ -117,8 +144,7 @@ pub fn open(
     if last_id >= vocab_size {
         return Err(PolicyError::Vocabulary { folder: folder.to_owned(), last_id, vocab_size });
     }
-    ChatTemplate::new(&tokenizer)
-        .map_err(|source| PolicyError::Template { folder: folder.to_owned(), source })?;
+    check(&tokenizer)?;
     let mut model = Qwen3::load(&config, &Weights::open(base)?, kind, device)?;
     if let Some(lora) = lora {
         lora.open(&mut model, folder)?;
@@ -145,7 +171,9 @@ pub fn open_to_train(
             let base = folder.canonicalize_utf8()?;
             Lora { settings: settings.clone(), base }.attach(&mut model, stream)?;
         }
-        (Some(settings), Some(lora)) if lora.settings != *settings => {
+        (Some(settings), Some(lora))
+            if lora.settings != settings.clone().fitted(model.config()) =>
+        {
             return Err(PolicyError::OtherAdapters(folder.to_owned()));
         }
         _ => (),

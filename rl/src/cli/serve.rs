@@ -108,7 +108,7 @@ impl PolicyServeArgs {
             ..scale.rollout()
         };
         let cache = cache_of(&[folder], &rollout, dtype, device)?;
-        let (model, tokenizer) = policy::open(folder, dtype.kind(), device)?;
+        let (model, tokenizer) = policy::open_base(folder, dtype.kind(), device)?;
         let config = InferenceConfig {
             listen: (self.host, self.port).into(),
             name: self.served_model_name.unwrap_or(self.model),
