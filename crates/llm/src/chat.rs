@@ -205,7 +205,7 @@ fn is_schema_name(name: &str) -> bool {
 }
 
 /// JSON with the keys of every object in order, whichever map `serde_json` was built with.
-fn write_canonical(value: &serde_json::Value, text: &mut String) {
+pub(crate) fn write_canonical(value: &serde_json::Value, text: &mut String) {
     match value {
         serde_json::Value::Object(fields) => {
             let mut fields: Vec<_> = fields.iter().collect();

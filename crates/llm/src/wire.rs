@@ -1,6 +1,6 @@
 //! What both wire formats share: faults of an answer, and the schema in words.
 
-use crate::chat::{Message, Request, Role};
+use crate::chat::{Message, Request, Role, write_canonical};
 
 /// An error that a provider reports in its own format.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,10 +72,10 @@ pub(crate) enum WireFault {
 pub(crate) fn with_schema_in_words(request: &Request) -> Vec<Message> {
     let mut messages = request.messages.clone();
     if let Some(schema) = &request.schema {
-        let words = format!(
-            "Answer with one JSON object that follows this JSON schema, and with nothing else:\n{}",
-            schema.json
-        );
+        let mut words =
+            "Answer with one JSON object that follows this JSON schema, and with nothing else:\n"
+                .to_owned();
+        write_canonical(&schema.json, &mut words);
         match messages.first_mut() {
             Some(first) if first.role == Role::System => {
                 first.content.push_str("\n\n");
