@@ -11,11 +11,14 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measures")]
 
+mod shape;
+
 use anyhow::{Context as _, Result, ensure};
 use clap::{Parser, ValueEnum};
 use rl::generate::engine::{Capacity, Engine, TurnOptions};
 use rl::generate::sample::Sampling;
 use rl::model::{CpuLinear, PackedWeight, Qwen3, Qwen3Config};
+use shape::BenchShape;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use tasks::stream::Stream;
@@ -55,41 +58,11 @@ enum Only {
     Steps,
 }
 
-/// The shapes of `cargo bench -p rl --bench transformers`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum BenchShape {
-    /// The tiny policy.
-    Tiny,
-    /// Sixty million parameters, 32 thousand tokens.
-    Medium,
-}
-
-impl BenchShape {
-    fn config(self) -> Qwen3Config {
-        // No id ends a turn, so that every row generates its full share.
-        let tiny = Qwen3Config { eos_token_ids: Vec::new(), ..Qwen3Config::tiny(1500, 1, 2) };
-        match self {
-            Self::Tiny => tiny,
-            Self::Medium => Qwen3Config {
-                vocab_size: 32_000,
-                hidden_size: 640,
-                intermediate_size: 1920,
-                num_hidden_layers: 8,
-                num_attention_heads: 10,
-                num_key_value_heads: 5,
-                head_dim: 64,
-                initializer_range: 0.02,
-                ..tiny
-            },
-        }
-    }
-
-    /// Rows that generate at once.
-    fn rows(self) -> &'static [usize] {
-        match self {
-            Self::Tiny => &[8, 32, 64],
-            Self::Medium => &[8, 12, 32],
-        }
+/// Rows that generate at once.
+fn rows(shape: BenchShape) -> &'static [usize] {
+    match shape {
+        BenchShape::Tiny => &[8, 32, 64],
+        BenchShape::Medium => &[8, 12, 32],
     }
 }
 
@@ -101,13 +74,14 @@ fn main() -> Result<()> {
         if args.shape.is_some_and(|only| only != shape) {
             continue;
         }
-        let config = shape.config();
+        // No id ends a turn, so that every row generates its full share.
+        let config = Qwen3Config { eos_token_ids: Vec::new(), ..shape.config() };
         println!("{shape:?}, {} parameters, {} threads", config.parameter_count(), args.threads);
         if args.only != Some(Only::Steps) {
             products(&config, &args)?;
         }
         if args.only != Some(Only::Products) {
-            steps(&config, shape.rows())?;
+            steps(&config, rows(shape))?;
         }
     }
     Ok(())

@@ -16,6 +16,8 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measures")]
 
+mod shape;
+
 use anyhow::{Context as _, Result, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Parser, ValueEnum};
@@ -29,6 +31,7 @@ use rl::train::native::imitate;
 use rl::train::presets::{Dtype, Scale};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use shape::BenchShape;
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -90,48 +93,19 @@ enum Only {
     Train,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-enum BenchShape {
-    /// The tiny policy.
-    Tiny,
-    /// Sixty million parameters, 32 thousand tokens.
-    Medium,
+/// Rows that generate at once.
+fn rows(shape: BenchShape) -> &'static [usize] {
+    match shape {
+        BenchShape::Tiny => &[8, 32, 64],
+        BenchShape::Medium => &[8, 32],
+    }
 }
 
-impl BenchShape {
-    fn config(self) -> Qwen3Config {
-        let tiny = Qwen3Config::tiny(1500, 1, 2);
-        match self {
-            Self::Tiny => tiny,
-            Self::Medium => Qwen3Config {
-                vocab_size: 32_000,
-                hidden_size: 640,
-                intermediate_size: 1920,
-                num_hidden_layers: 8,
-                num_attention_heads: 10,
-                num_key_value_heads: 5,
-                head_dim: 64,
-                initializer_range: 0.02,
-                ..tiny
-            },
-        }
-    }
-
-    /// Rows that generate at once.
-    fn rows(self) -> &'static [usize] {
-        match self {
-            Self::Tiny => &[8, 32, 64],
-            Self::Medium => &[8, 32],
-        }
-    }
-
-    /// Trajectories of an update.
-    fn trajectories(self) -> usize {
-        match self {
-            Self::Tiny => 64,
-            Self::Medium => 12,
-        }
+/// Trajectories of an update.
+fn trajectories_of(shape: BenchShape) -> usize {
+    match shape {
+        BenchShape::Tiny => 64,
+        BenchShape::Medium => 12,
     }
 }
 
@@ -211,7 +185,7 @@ impl ShapeBench<'_> {
     fn decode(&mut self, dtype: Dtype) -> Result<Vec<ComparisonResult>> {
         let model = self.load(dtype)?;
         let mut lines = Vec::new();
-        for &rows in self.shape.rows() {
+        for &rows in rows(self.shape) {
             let prompts = prompts(rows, model.config().vocab_size);
             let best = |tried: Vec<(f64, i32)>| {
                 tried.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).map_or(1, |(_, way)| way)
@@ -280,7 +254,7 @@ impl ShapeBench<'_> {
     /// Updates: forward, backward, clipping and `AdamW`.
     fn train(&mut self) -> Result<Vec<ComparisonResult>> {
         let vocab_size = self.shape.config().vocab_size;
-        let samples = trajectories(self.shape.trajectories(), vocab_size);
+        let samples = trajectories(trajectories_of(self.shape), vocab_size);
         let tokens: usize = samples.iter().map(|sample| sample.ids.len()).sum();
         tch::set_num_threads(self.threads);
         let memory = Scale::Tiny.memory();
