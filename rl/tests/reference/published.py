@@ -79,7 +79,7 @@ def write_model(folder: Path) -> None:
     model = Qwen3ForCausalLM(Qwen3Config(**CONFIG)).to(torch.bfloat16)
     size = sum(parameter.numel() * 2 for parameter in model.parameters())
     # Embeddings and the output layer are most of it, and a shard each.
-    model.save_pretrained(folder, max_shard_size=f"{size // 3}B")
+    model.save_pretrained(folder, max_shard_size=size // 3)
     (folder / "config.json").write_text(json.dumps(CONFIG, indent=2))
     (folder / "generation_config.json").write_text(json.dumps(GENERATION, indent=2))
 

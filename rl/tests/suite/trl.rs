@@ -18,6 +18,7 @@ use rl::train::native::NativeLearner;
 use sandbox::env::Action;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::iter;
 use std::process::Command;
 use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor};
@@ -81,12 +82,16 @@ struct Found {
 }
 
 /// A prompt, then turns of the policy and observations in turn, of random tokens; either may be last.
-fn trajectory(vocab_size: i64, stream: Stream) -> TrainSequence {
+/// The padding token is not among them: transformers gives its row of the embedding no gradient.
+fn trajectory(vocab_size: i64, padding: i64, stream: Stream) -> TrainSequence {
     let mut rng = stream.rng();
     let mut sequence = TrainSequence::default();
     for piece in 0..rng.random_range(2..8) {
         let length = rng.random_range(3..12);
-        let ids: Vec<i64> = (0..length).map(|_| rng.random_range(0..vocab_size)).collect();
+        let ids: Vec<i64> = iter::repeat_with(|| rng.random_range(0..vocab_size))
+            .filter(|&id| id != padding)
+            .take(length)
+            .collect();
         sequence.push(&ids, piece % 2 == 1);
     }
     sequence
@@ -172,7 +177,9 @@ fn advantages_losses_and_gradients_agree_with_trl() {
 
     let root = Stream::root(12);
     let samples: Vec<TrainSequence> = (0..REWARDS.len() as u64)
-        .map(|index| trajectory(vocab_size, root.child("trajectory").index(index)))
+        .map(|index| {
+            trajectory(vocab_size, control.end_of_text, root.child("trajectory").index(index))
+        })
         .collect();
     // Several micro-batches; TRL has one.
     let memory =
