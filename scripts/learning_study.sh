@@ -3,7 +3,8 @@
 # on it, and the baselines at equal episodes. Every stage resumes, so running it again after an
 # interruption goes on.
 #
-#   scripts/learning_study.sh [--out FOLDER] [--corpora "1 2 3"] [--seeds "0 1 2"] [--steps N]
+#   scripts/learning_study.sh [--out FOLDER] [--bin FOLDER] [--corpora "1 2 3"]
+#                             [--seeds "0 1 2"] [--steps N] [--tasks N]
 #
 # The plan, with its primary outcomes, is in docs/STUDY.md. For each corpus and each seed:
 #   sft       imitates scripts put together at random from weak parts
@@ -15,11 +16,12 @@
 #   sparse    the same, with a reward for gold alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
-out=generated/learning-study corpora='1 2 3 4 5' seeds='0 1 2' steps=24 tasks=72
+out=generated/learning-study bin=target/release corpora='1 2 3 4 5' seeds='0 1 2' steps=24 tasks=72
 while (($#)); do
   (($# > 1)) || { printf 'error: `%s` needs a value\n' "$1" >&2 && exit 2; }
   case $1 in
     --out) out=$2 ;;
+    --bin) bin=$2 ;;
     --corpora) corpora=$2 ;;
     --seeds) seeds=$2 ;;
     --steps) steps=$2 ;;
@@ -28,7 +30,6 @@ while (($#)); do
   esac
   shift 2
 done
-bin=target/release
 # Episodes of a GRPO run: what the others may play, too.
 per_step=16 group=4
 episodes=$((steps * per_step * group))
@@ -47,6 +48,8 @@ for number in $corpora; do
   "$bin/factory" generate --seeds mlebench --count "$tasks" --modality tabular \
     --formulation binary,multiclass,regression \
     --shares binary=0.4,multiclass=0.3,regression=0.3 --seed "$number" --out "$corpus/tasks"
+  # The ladder on training tasks: the best fixed script is chosen there.
+  "$bin/rl" eval --scripted --tasks "$corpus/tasks" --split train --attempts 1 --out "$corpus/ladder"
   training=$(find "$corpus/tasks" -name task.json -exec grep -l '"split": "train"' {} + | wc -l)
   for seed in $seeds; do
     run=$corpus/seed-$seed
@@ -80,5 +83,8 @@ for number in $corpora; do
     # As many demonstrations on each held-out task as training tasks have.
     "$bin/rl" eval --composed --tasks "$corpus/tasks" --attempts 12 --seed "$seed" \
       --out "$run/composed"
+    "$bin/rl" report --eval "$run/eval" --demonstrations "$run/sft" --json "$run/learnt.json" >"$run/learnt.md"
+    scripts/learning_study.py collect "$run" "$out/results/corpus-$number-seed-$seed.json"
   done
 done
+scripts/learning_study.py summary "$out"/results/*.json
