@@ -13,7 +13,8 @@ use rand::{Rng, RngExt};
 use std::fmt::Write as _;
 use tasks::prediction::Prediction;
 
-/// Reads the tables into `x`, all numbers without gaps, and `y`.
+/// Reads the tables into `x`, all numbers without gaps, and `y`. `k` names the first columns that
+/// were numbers from the start, of which pairs are made: pairs of words' columns are thousands.
 const READING: &str = "import pandas as pd
 import numpy as np
 a = pd.read_csv(\"input/train.csv\")
@@ -26,6 +27,7 @@ x = pd.concat([a, b]).drop(columns=s.columns[0]).reset_index(drop=True)
 x = pd.get_dummies(x, dtype=float)
 x = x.loc[:, x[n:].nunique() > 1]
 x = x.fillna(x.median())
+k = [i for i in a.select_dtypes(\"number\") if i in x][:20]
 ";
 
 /// New columns from old ones.
@@ -56,10 +58,10 @@ impl Feature {
     }
 
     fn code(self) -> String {
-        let pairs = |made: &str, kept: u32| {
+        let pairs = |chosen: &str, made: &str, kept: u32| {
             format!(
-                "from itertools import permutations\n\
-                 p = pd.DataFrame({{i + j: {made} for i, j in permutations(x, 2)}})\n\
+                "from itertools import {chosen}\n\
+                 p = pd.DataFrame({{i + j: {made} for i, j in {chosen}(k, 2)}})\n\
                  c = p[:n].corrwith(pd.Series(pd.factorize(y, sort=True)[0])).abs()\n\
                  x = x.join(p[c.nlargest({kept}).index], rsuffix=\"_p\")\n"
             )
@@ -69,9 +71,10 @@ impl Feature {
             Self::Logs => "x = x.join(np.log1p(abs(x)), rsuffix=\"_l\")\n".into(),
             Self::Squares => "x = x.join(x * x, rsuffix=\"_s\")\n".into(),
             Self::Products(kept) => {
-                format!("x = (x - x.mean()) / (x.std() + 0.001)\n{}", pairs("x[i] * x[j]", kept))
+                let products = pairs("combinations", "x[i] * x[j]", kept);
+                format!("x = (x - x.mean()) / (x.std() + 0.001)\n{products}")
             }
-            Self::Ratios(kept) => pairs("x[i] / (abs(x[j]) + 0.1)", kept),
+            Self::Ratios(kept) => pairs("permutations", "x[i] / (abs(x[j]) + 0.1)", kept),
         }
     }
 }
