@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export CARGO_TERM_PROGRESS_WHEN ?= auto
 
-.PHONY: help quickstart test test-lm-eval test-trl check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-lm-eval venv-trl fmt lock clean
+.PHONY: help quickstart test test-lm-eval test-openenv test-trl check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-lm-eval venv-openenv venv-trl fmt lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -33,6 +33,9 @@ test: lint ## Everything: lints, documentation, all tests, doc tests, examples
 
 test-lm-eval: venv-test venv-lm-eval ## lm-evaluation-harness against `rl serve`, compared with transformers
 	cargo test --workspace --locked --test lm_eval
+
+test-openenv: venv-test venv-openenv ## Clients and checks of `openenv` 0.10 against `sandbox serve`
+	cargo test --workspace --locked --test openenv
 
 test-trl: venv-test venv-trl ## Loss and gradients of one batch beside TRL's; not part of `make test`
 	cargo test --workspace --locked --test suite -- --ignored --show-output trl::
@@ -69,6 +72,7 @@ venv-bench: .venv-bench/.locked ## A Python with packages of MLE-bench, in .venv
 venv-trl: .venv-trl/.locked ## A Python with TRL, in .venv-trl (6 GB, most of it hard links to what .venv has)
 venv-anchors: .venv-anchors/.locked ## A Python with the data of `factory anchors`, in .venv-anchors (500 MB)
 venv-lm-eval: .venv-lm-eval/.locked ## A Python with lm-evaluation-harness, in .venv-lm-eval
+venv-openenv: .venv-openenv/.locked ## A Python with OpenEnv's package, in .venv-openenv (350 MB)
 
 .venv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -81,9 +85,9 @@ venv-lm-eval: .venv-lm-eval/.locked ## A Python with lm-evaluation-harness, in .
 	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes -r python/requirements.txt
 	touch $@
 
-.venv/.locked-test: python/requirements-test.txt python/requirements-openenv.txt python/requirements-tensorboard.txt .venv/.locked
+.venv/.locked-test: python/requirements-test.txt python/requirements-openenv-core.txt python/requirements-tensorboard.txt .venv/.locked
 	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes -r python/requirements-test.txt
-	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes --no-deps -r python/requirements-openenv.txt
+	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes --no-deps -r python/requirements-openenv-core.txt
 	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes --no-deps -r python/requirements-tensorboard.txt
 	touch $@
 
@@ -106,6 +110,11 @@ venv-lm-eval: .venv-lm-eval/.locked ## A Python with lm-evaluation-harness, in .
 	.venv/bin/uv pip install --python .venv-lm-eval/bin/python --quiet --require-hashes -r python/requirements-lm-eval.txt
 	touch $@
 
+.venv-openenv/.locked: python/requirements-openenv.txt | .venv/bin/uv
+	env -u VIRTUAL_ENV $(PYTHON) -m venv --clear .venv-openenv
+	.venv/bin/uv pip install --python .venv-openenv/bin/python --quiet --require-hashes -r python/requirements-openenv.txt
+	touch $@
+
 .venv-trl/.locked: python/requirements-trl.txt | .venv/bin/uv
 	env -u VIRTUAL_ENV $(PYTHON) -m venv --clear .venv-trl
 	.venv/bin/uv pip install --python .venv-trl/bin/python --quiet --require-hashes -r python/requirements-trl.txt
@@ -116,10 +125,10 @@ fmt: venv-lint ## Format Rust and Python
 	ruff format --quiet
 
 lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
-	cd python && for name in requirements requirements-test requirements-lint requirements-bench requirements-lm-eval requirements-trl; do \
+	cd python && for name in requirements requirements-test requirements-lint requirements-bench requirements-lm-eval requirements-openenv requirements-trl; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
-	cd python && for name in requirements-openenv requirements-tensorboard requirements-anchors; do \
+	cd python && for name in requirements-openenv-core requirements-tensorboard requirements-anchors; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate --no-deps $$name.in -o $$name.txt; done
 

@@ -23,7 +23,7 @@ from trl import GRPOConfig, GRPOTrainer, TrlParser
 class Options:
     model: str = field(metadata={"help": "folder of a checkpoint"})
     demonstrations: str = field(metadata={"help": "`demonstrations.jsonl` of a run of `rl sft`"})
-    url: str = field(default="ws://127.0.0.1:8000/ws", metadata={"help": "address of the server"})
+    url: str = field(default="ws://127.0.0.1:8765/ws", metadata={"help": "address of the server"})
     context: int = field(default=1536, metadata={"help": "most tokens of a conversation"})
 
 

@@ -1,6 +1,6 @@
 """One episode on a server of tasks: `openenv_client.py URL [TASK]`.
 
-Needs `pip install openenv-core==0.3.0`. With a token the URL is `http://agent:TOKEN@host:8000`.
+Needs `pip install openenv`. With a token the URL is `http://agent:TOKEN@host:8765`.
 """
 
 import asyncio

@@ -91,11 +91,12 @@ enum SandboxCommand {
     Check(check::CheckArgs),
     /// Measure what a run costs, beside a cold interpreter, bubblewrap and a plain fork.
     Bench(bench::BenchArgs),
-    /// Serve episodes to clients of OpenEnv, until interrupted.
+    /// Serve episodes to clients of OpenEnv and of MCP, until interrupted.
     ///
-    /// Clients connect to `/ws`, reset with the name of a task (or with a seed, or with neither)
-    /// and call the tools `python`, `score` and `submit`. Every episode is written down, a JSONL
-    /// file each. Interrupted, the server finishes the steps in flight and ends every episode.
+    /// Clients of OpenEnv connect to `/ws`, reset with the name of a task (or with a split, or a
+    /// seed, or nothing) and call the tools `python`, `score` and `submit`; clients of MCP call them
+    /// at `/mcp`. Every episode is written down, a JSONL file each. Interrupted, the server finishes
+    /// the steps in flight and ends every episode.
     ///
     /// Example: sandbox serve generated/demo --feedback full --max-episodes 32
     Serve(serve::ServeArgs),

@@ -4,6 +4,10 @@ use crate::linger::Lingering;
 use axum::{Extension, Router};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustix::net::sockopt::{
+    set_socket_keepalive, set_tcp_keepcnt, set_tcp_keepidle, set_tcp_keepintvl,
+};
+use std::io;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,6 +21,9 @@ use tokio::time::sleep;
 const LINGERING: usize = 64;
 /// Time to send a request's headers.
 const HEADERS: Duration = Duration::from_secs(10);
+/// Silence on a connection after which the peer's system is asked whether it is still there; the
+/// time between two such questions; how many are not answered by a peer that is gone.
+const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(60), Duration::from_secs(15), 4);
 /// Pause after a failed accept, as when descriptors have run out.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -60,6 +67,18 @@ pub async fn accept(
     }
 }
 
+/// Sends small answers at once, and has the system find out about a peer that vanished without a
+/// word, within two minutes: it answers for a peer whose program is busy, which pings would not.
+fn set_up(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let (idle, interval, count) = KEEPALIVE;
+    set_socket_keepalive(stream, true)?;
+    set_tcp_keepidle(stream, idle)?;
+    set_tcp_keepintvl(stream, interval)?;
+    set_tcp_keepcnt(stream, count)?;
+    Ok(())
+}
+
 /// Answers the requests of one connection, until it ends or is upgraded.
 async fn serve(
     stream: TcpStream,
@@ -67,7 +86,7 @@ async fn serve(
     lingering: Arc<Semaphore>,
     mut stopping: watch::Receiver<bool>,
 ) {
-    if let Err(error) = stream.set_nodelay(true) {
+    if let Err(error) = set_up(&stream) {
         tracing::debug!(%error, "a connection could not be set up");
     }
     let mut served = pin!(

@@ -210,7 +210,7 @@ impl MemoryPlan {
             "weights, their f32 copies and gradients alone do not fit, so no setting of the whole \
              model does. Train adapters instead, with `--set lora.rank=32`; or train it on several \
              GPUs with an engine for that (verl, SkyRL, TRL), for which `sandbox serve` is the \
-             environment (docs/SANDBOX.md)"
+             environment (docs/OPENENV.md)"
         } else if bytes(PACKED) > 0 {
             "set `rollout.cpu_linear=mkl`, which needs no packed weights and may be slower; lower \
              `rollout.cache`, `rollout.max_model_len` or `memory.max_tokens_per_micro_batch`, or \

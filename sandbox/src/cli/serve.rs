@@ -11,7 +11,7 @@ use jail::exec::{Mode, SandboxOptions};
 use jail::limits::{RunLimits, range};
 use sandbox::env::{Budget, EpisodeConfig, EpisodeRecord, Feedback, TaskSuite, replay};
 use sandbox::reward::RewardWeights;
-use sandbox::serve::{EpisodeServer, Reveal, ServeConfig, ServeLimits};
+use sandbox::serve::{DrawnTasks, EpisodeServer, Reveal, ServeConfig, ServeLimits};
 use std::net::SocketAddr;
 use tasks::task::{Collection, Opening};
 use tasks::units::{ByteSize, Span};
@@ -25,7 +25,7 @@ pub(super) struct ServeArgs {
     /// A folder of tasks, of whichever kind, or a single task.
     corpus: Utf8PathBuf,
     /// Where to listen; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8000")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8765")]
     listen: SocketAddr,
     /// What clients must show, needed to listen to other machines. Better given in the
     /// environment, where other users of this machine do not see it.
@@ -40,6 +40,10 @@ pub(super) struct ServeArgs {
     /// Size of the folder of records; where another might not fit, no episode begins.
     #[arg(long, value_name = "SIZE", default_value_t = ServeLimits::default().records)]
     records_limit: ByteSize,
+    /// The tasks that are drawn for a client that names neither a task nor a split. Tasks that state
+    /// no split, such as competitions, are always among them.
+    #[arg(long, value_enum, value_name = "SPLIT", default_value = "train")]
+    draw: DrawArg,
     /// How much the tool `score` reveals.
     #[arg(long, value_enum, default_value = "tier")]
     feedback: FeedbackArg,
@@ -81,9 +85,13 @@ pub(super) struct ServeArgs {
     /// Scripts that run at a time. Default: the number of processors.
     #[arg(long, value_name = "COUNT")]
     slots: Option<usize>,
-    /// Time without a message after which a session is ended.
+    /// Time without a message after which an episode in progress is ended, without a grade, and a
+    /// session that has no WebSocket.
     #[arg(long, default_value_t = ServeLimits::default().idle)]
     idle_limit: Span,
+    /// Time without a message after which a session that has a WebSocket is ended.
+    #[arg(long, default_value_t = ServeLimits::default().session)]
+    session_limit: Span,
     /// Size of a client's message.
     #[arg(long, default_value_t = ServeLimits::default().message)]
     message_limit: ByteSize,
@@ -112,6 +120,27 @@ impl From<FeedbackArg> for Feedback {
             FeedbackArg::Validate => Self::Validate,
             FeedbackArg::Tier => Self::Tier,
             FeedbackArg::Full => Self::Full,
+        }
+    }
+}
+
+/// [`DrawnTasks`] on the command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DrawArg {
+    /// Those to be trained on.
+    Train,
+    /// The held-out ones.
+    Val,
+    /// All of them.
+    All,
+}
+
+impl From<DrawArg> for DrawnTasks {
+    fn from(draw: DrawArg) -> Self {
+        match draw {
+            DrawArg::Train => Self::Train,
+            DrawArg::Val => Self::Val,
+            DrawArg::All => Self::All,
         }
     }
 }
@@ -202,12 +231,14 @@ impl ServeArgs {
                 policy,
                 ..EpisodeConfig::default()
             },
+            drawn: self.draw.into(),
             reveal,
             reward: self.reward.into(),
             limits: ServeLimits {
                 episodes: self.max_episodes,
                 answer: self.answer_limit,
                 idle: self.idle_limit,
+                session: self.session_limit,
                 message: self.message_limit,
                 episodes_per_task: self.episodes_per_task,
                 record: self.record_limit,

@@ -1,6 +1,7 @@
 //! The settings of a server, and why it does not start.
 
 use super::reveal::Reveal;
+use super::task_choice::DrawnTasks;
 use crate::env::{EpisodeConfig, Feedback};
 use crate::reward::{NoCeiling, RewardWeights};
 use camino::Utf8PathBuf;
@@ -24,6 +25,8 @@ pub struct ServeConfig {
     pub records: Utf8PathBuf,
     /// The rules of every episode; `episode.policy.time_limit` is the limit of one step.
     pub episode: EpisodeConfig,
+    /// The tasks that are drawn where a client names neither a task nor a split.
+    pub drawn: DrawnTasks,
     /// How much of a final grade is revealed to clients; [`Reveal::from_feedback`] is the default.
     pub reveal: Reveal,
     /// The weights of rewards, whose format part no served episode has. With a weight `beyond` above
@@ -37,9 +40,10 @@ pub struct ServeConfig {
 ///
 /// | field | purpose | default |
 /// | --- | --- | --- |
-/// | `episodes` | sessions at a time; one more is refused | 64 |
+/// | `episodes` | sessions at a time; one more is refused | 256 |
 /// | `answer` | time by which a step is answered, the wait for a free slot included | 55 s |
-/// | `idle` | time without a message after which a session is ended | 10 min |
+/// | `idle` | time without a message after which an episode is ended, and a session without a WebSocket | 10 min |
+/// | `session` | time without a message after which a session with a WebSocket is ended | 12 h |
 /// | `message` | size of one message | 1 MiB |
 /// | `send` | time a client may take to accept an answer | 30 s |
 /// | `episodes_per_task` | episodes of one task that one client may begin while the server is up | 10 000 |
@@ -51,8 +55,12 @@ pub struct ServeLimits {
     pub episodes: usize,
     /// Time by which a step is answered.
     pub answer: Span,
-    /// Time without a message after which a session is ended.
+    /// Time without a message after which an episode in progress is ended, without a grade, and a
+    /// session that has no WebSocket.
     pub idle: Span,
+    /// Time without a message after which a session that has a WebSocket is ended. A trainer keeps
+    /// its sessions while it computes, hours between two episodes.
+    pub session: Span,
     /// Size of one message.
     pub message: ByteSize,
     /// Time a client may take to accept an answer.
@@ -70,9 +78,10 @@ pub struct ServeLimits {
 impl Default for ServeLimits {
     fn default() -> Self {
         Self {
-            episodes: 64,
+            episodes: 256,
             answer: Span::seconds(55),
             idle: Span::seconds(600),
+            session: Span::seconds(12 * 60 * 60),
             message: ByteSize::mib(1),
             send: Span::seconds(30),
             episodes_per_task: 10_000,
@@ -176,6 +185,7 @@ impl ServeConfig {
             ("--step-limit", self.episode.policy.time_limit.0.is_zero()),
             ("--answer-limit", limits.answer.0.is_zero()),
             ("--idle-limit", limits.idle.0.is_zero()),
+            ("--session-limit", limits.session.0.is_zero()),
             ("--message-limit", limits.message.bytes() == 0),
             ("--episode-limit", budget.wall_seconds == 0),
             ("--turns", budget.turns == 0),
@@ -242,6 +252,7 @@ mod tests {
                 },
                 ..EpisodeConfig::default()
             },
+            drawn: DrawnTasks::Train,
             reveal,
             reward,
             limits: ServeLimits::default(),

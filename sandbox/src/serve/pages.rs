@@ -1,10 +1,9 @@
 //! The HTTP pages, which need no session.
 
-use super::protocol::tools;
 use super::server::ServerState;
+use super::tools::NAMES;
 use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, HeaderName};
-use jail::exec::Mode;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -25,8 +24,8 @@ pub(super) async fn metadata(State(shared): State<Arc<ServerState>>) -> Page {
     let feedback = json!(episode.feedback);
     let description = format!(
         "{} tasks of machine learning, solved by scripts in a sandbox. Feedback: {}; revealed of \
-         the final grade: {}. At most {} turns and {} s per episode, {} per script; steps are answered within {}; {} sessions at a \
-         time, each ended after {} without a message.",
+         the final grade: {}. At most {} turns and {} s per episode, {} per script; steps are \
+         answered within {}; {} sessions at a time; an episode ends after {} without a message.",
         shared.suite.tasks().len(),
         feedback.as_str().unwrap_or_default(),
         shared.config.reveal.name(),
@@ -63,9 +62,23 @@ pub(super) async fn openapi() -> Page {
         let answer = json!({"200": {"description": summary, "content": content}});
         json!({"get": {"summary": summary, "responses": answer}})
     };
+    let post = |summary: &str, body: Value| {
+        let content = json!({"application/json": {"schema": body}});
+        let answer = json!({"200": {"description": summary}});
+        json!({"post": {
+            "summary": summary, "requestBody": {"content": content}, "responses": answer,
+        }})
+    };
     let object = json!({"type": "object"});
+    let of_split = |others: &[&str]| {
+        let mut properties = json!({"split": {"enum": ["train", "val"]}});
+        for other in others {
+            properties[other] = json!({"type": "integer"});
+        }
+        json!({"type": "object", "properties": properties, "required": ["split"]})
+    };
     let socket = json!({"get": {
-        "summary": "A WebSocket: reset, step, state and close as JSON messages.",
+        "summary": "A WebSocket: reset, step, state, mcp and close as JSON messages.",
         "responses": {"101": {"description": "the session begins"}},
     }});
     page(&json!({
@@ -73,6 +86,13 @@ pub(super) async fn openapi() -> Page {
         "info": {"title": "sandbox", "version": env!("CARGO_PKG_VERSION")},
         "paths": {
             "/ws": socket,
+            "/mcp": post("A message of JSON-RPC, as MCP has them.", object.clone()),
+            "/list_environments": get("The environments.", json!({"type": "array"})),
+            "/{env}/splits": get("The splits of the tasks.", json!({"type": "array"})),
+            "/{env}/tasks": post("The tasks of a split.", of_split(&[])),
+            "/{env}/num_tasks": post("The number of tasks of a split.", of_split(&[])),
+            "/{env}/task": post("A task of a split, with its page.", of_split(&["index"])),
+            "/{env}/task_range": post("Tasks with their pages.", of_split(&["start", "stop"])),
             "/health": get("Whether the server is up.", object.clone()),
             "/metadata": get("What is served.", object.clone()),
             "/schema": get("The forms of actions, observations and states.", object),
@@ -84,10 +104,6 @@ pub(super) async fn openapi() -> Page {
 }
 
 fn action() -> Value {
-    // Names are the same in every mode.
-    let tools = tools(Mode::Script);
-    let names: Vec<&Value> =
-        tools.as_array().into_iter().flatten().map(|tool| &tool["name"]).collect();
     json!({
         "title": "Action",
         "oneOf": [
@@ -101,11 +117,18 @@ fn action() -> Value {
                 "type": "object",
                 "properties": {
                     "type": {"const": "call_tool"},
-                    "tool_name": {"enum": names},
+                    "tool_name": {"enum": NAMES},
                     "arguments": {"type": "object"},
                     "metadata": {"type": "object"},
                 },
-                "required": ["type", "tool_name"],
+                "required": ["tool_name"],
+                "additionalProperties": false,
+            },
+            {
+                "description": "Short for a call of `python`.",
+                "type": "object",
+                "properties": {"code": {"type": "string"}, "metadata": {"type": "object"}},
+                "required": ["code"],
                 "additionalProperties": false,
             },
         ],

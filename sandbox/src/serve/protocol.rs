@@ -1,6 +1,7 @@
-//! Messages, as clients of OpenEnv send and read them: one JSON object each.
+//! Messages over a WebSocket, as clients of OpenEnv send and read them: one JSON object each.
 
-use jail::exec::Mode;
+use super::task_choice::Reset;
+use super::tools::ToolCall;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -10,41 +11,55 @@ pub(super) enum ClientRequest {
     Reset(Reset),
     Step(StepCall),
     State,
+    /// A message of JSON-RPC, for MCP over the same connection.
+    Mcp(Value),
     Close,
 }
 
-/// How to begin an episode.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct Reset {
-    /// Chooses the task where none is named.
-    pub(super) seed: Option<u64>,
-    /// What the client calls the episode.
-    pub(super) episode_id: Option<String>,
-    /// The task's name. Without it and without a seed, the next in turn.
-    pub(super) task: Option<String>,
-}
-
-/// The longest name of an episode.
-const EPISODE_ID: usize = 255;
-
 /// A message of type `step`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum StepCall {
     /// Which tools there are. Takes no turn, and needs no episode.
-    ListTools {
-        #[serde(default)]
-        metadata: Map<String, Value>,
-    },
+    ListTools,
     /// The use of a tool.
+    CallTool(ToolCall),
+}
+
+/// The data of a step that states its type.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+enum TypedStep {
+    ListTools {},
     CallTool {
         tool_name: String,
         #[serde(default)]
         arguments: Map<String, Value>,
-        #[serde(default)]
-        metadata: Map<String, Value>,
     },
+}
+
+impl StepCall {
+    /// Reads the data of a step. A type may be left out where the other keys leave no doubt:
+    /// `{"code": ..}` is a call of `python`, and `{"tool_name": ..}` one of that tool.
+    fn parse(mut data: Map<String, Value>) -> Result<Self, serde_json::Error> {
+        // Every action of OpenEnv may have it; nothing here reads it.
+        data.remove("metadata");
+        if !data.contains_key("type") {
+            if data.contains_key("code") && !data.contains_key("tool_name") {
+                let code = data.remove("code");
+                data.insert("arguments".to_owned(), json!({"code": code}));
+                data.insert("tool_name".to_owned(), "python".into());
+            }
+            if data.contains_key("tool_name") {
+                data.insert("type".to_owned(), "call_tool".into());
+            }
+        }
+        Ok(match serde_json::from_value(Value::Object(data))? {
+            TypedStep::ListTools {} => Self::ListTools,
+            TypedStep::CallTool { tool_name, arguments } => {
+                Self::CallTool(ToolCall { tool: tool_name, arguments })
+            }
+        })
+    }
 }
 
 /// The outer form of every message.
@@ -99,21 +114,15 @@ impl ClientRequest {
             return Err(ProtocolError::new(Code::ValidationError, message));
         }
         let Envelope { r#type, data } = serde_json::from_value(value).map_err(invalid)?;
-        let data = Value::Object(data.unwrap_or_default());
+        let data = data.unwrap_or_default();
         match r#type.as_str() {
-            "reset" => {
-                let reset: Reset = serde_json::from_value(data).map_err(invalid)?;
-                if reset.episode_id.as_ref().is_some_and(|name| name.len() > EPISODE_ID) {
-                    let message = format!("`episode_id` is longer than {EPISODE_ID} bytes");
-                    return Err(ProtocolError::new(Code::ValidationError, message));
-                }
-                Ok(Self::Reset(reset))
-            }
-            "step" => serde_json::from_value(data).map(Self::Step).map_err(invalid),
+            "reset" => Reset::parse(data).map(Self::Reset),
+            "step" => StepCall::parse(data).map(Self::Step).map_err(invalid),
             "state" => Ok(Self::State),
+            "mcp" => Ok(Self::Mcp(Value::Object(data))),
             "close" => Ok(Self::Close),
             other => {
-                let known = "`reset`, `step`, `state` and `close`";
+                let known = "`reset`, `step`, `state`, `mcp` and `close`";
                 let message = format!("`{other}` is no type of message here; there are {known}");
                 Err(ProtocolError::new(Code::UnknownType, message))
             }
@@ -142,61 +151,9 @@ pub(super) fn state(state: &Value) -> String {
     json!({"type": "state", "data": state}).to_string()
 }
 
-/// Why a tool did not do its work, by the names that clients know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum ToolFault {
-    ExecutionError,
-    InvalidArgs,
-    ToolNotFound,
-    Timeout,
-}
-
-/// The observation of a tool's use.
-pub(super) fn tool_answer(
-    tool: &str,
-    result: &str,
-    fault: Option<(ToolFault, &str)>,
-    metadata: &Value,
-) -> Value {
-    let error = fault.map(|(kind, message)| json!({"error_type": kind, "message": message}));
-    json!({"tool_name": tool, "result": result, "error": error, "metadata": metadata})
-}
-
-/// The tools of every task, with scripts that run in `mode`.
-pub(super) fn tools(mode: Mode) -> Value {
-    let nothing = json!({"type": "object", "properties": {}, "additionalProperties": false});
-    let kept = match mode {
-        Mode::Script => "It starts afresh each time,",
-        Mode::Session => "Variables last, as in a notebook, unless the interpreter ends; it runs",
-    };
-    let python = format!(
-        "Runs a Python script. {kept} in a folder that lasts for the episode, with the task's \
-         files, read-only, in `input/`. Write predictions to `submission.csv` there."
-    );
-    json!([
-        {
-            "name": "python",
-            "description": python,
-            "input_schema": {
-                "type": "object",
-                "properties": {"code": {"type": "string", "description": "the script"}},
-                "required": ["code"],
-                "additionalProperties": false,
-            },
-        },
-        {
-            "name": "score",
-            "description": "Says what the present `submission.csv` is worth, as far as the \
-                            feedback mode allows.",
-            "input_schema": nothing.clone(),
-        },
-        {
-            "name": "submit",
-            "description": "Ends the episode; the present `submission.csv` is final.",
-            "input_schema": nothing,
-        },
-    ])
+/// The answer to `mcp`: a response of JSON-RPC.
+pub(super) fn mcp(response: &Value) -> String {
+    json!({"type": "mcp", "data": response}).to_string()
 }
 
 #[cfg(test)]
@@ -204,21 +161,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn step(data: &str) -> Result<ClientRequest, ProtocolError> {
+        ClientRequest::parse(&format!("{{\"type\": \"step\", \"data\": {data}}}"))
+    }
+
     #[test]
     fn client_messages_are_parsed() {
-        let step =
-            |data: &str| ClientRequest::parse(&format!("{{\"type\": \"step\", \"data\": {data}}}"));
-        assert!(matches!(
-            step("{\"type\": \"list_tools\"}"),
-            Ok(ClientRequest::Step(StepCall::ListTools { .. }))
-        ));
-        let call = step(
-            "{\"type\": \"call_tool\", \"tool_name\": \"python\", \"arguments\": {\"code\": \"1\"}, \
-             \"metadata\": {}}",
-        );
-        assert!(
-            matches!(call, Ok(ClientRequest::Step(StepCall::CallTool { tool_name, .. })) if tool_name == "python")
-        );
+        let listed = step("{\"type\": \"list_tools\", \"metadata\": {}}");
+        assert_eq!(listed, Ok(ClientRequest::Step(StepCall::ListTools)));
         let reset = ClientRequest::parse("{\"type\": \"reset\", \"data\": {\"seed\": 3}}").unwrap();
         assert_eq!(reset, ClientRequest::Reset(Reset { seed: Some(3), ..Reset::default() }));
         assert_eq!(
@@ -227,6 +177,30 @@ mod tests {
         );
         assert_eq!(ClientRequest::parse("{\"type\": \"state\"}"), Ok(ClientRequest::State));
         assert_eq!(ClientRequest::parse("{\"type\": \"close\"}"), Ok(ClientRequest::Close));
+        assert_eq!(
+            ClientRequest::parse("{\"type\": \"mcp\", \"data\": {\"id\": 1}}"),
+            Ok(ClientRequest::Mcp(json!({"id": 1})))
+        );
+    }
+
+    #[test]
+    fn steps_may_leave_out_their_type_where_it_is_clear() {
+        let arguments = Map::from_iter([("code".to_owned(), json!("1"))]);
+        let call = ToolCall { tool: "python".to_owned(), arguments };
+        for data in [
+            "{\"type\": \"call_tool\", \"tool_name\": \"python\", \"arguments\": {\"code\": \"1\"}, \
+             \"metadata\": {}}",
+            "{\"tool_name\": \"python\", \"arguments\": {\"code\": \"1\"}}",
+            "{\"code\": \"1\"}",
+            "{\"code\": \"1\", \"metadata\": {}}",
+        ] {
+            assert_eq!(step(data), Ok(ClientRequest::Step(StepCall::CallTool(call.clone()))));
+        }
+        let submit = ToolCall { tool: "submit".to_owned(), arguments: Map::new() };
+        assert_eq!(
+            step("{\"tool_name\": \"submit\"}"),
+            Ok(ClientRequest::Step(StepCall::CallTool(submit)))
+        );
     }
 
     #[test]
@@ -236,19 +210,24 @@ mod tests {
             ("", Code::InvalidJson),
             ("[1]", Code::ValidationError),
             ("{}", Code::ValidationError),
-            ("{\"type\": \"mcp\", \"data\": {}}", Code::UnknownType),
-            ("{\"type\": \"reset\", \"data\": {\"sed\": 1}}", Code::ValidationError),
+            ("{\"type\": \"bye\", \"data\": {}}", Code::UnknownType),
             ("{\"type\": \"reset\", \"data\": {\"seed\": -1}}", Code::ValidationError),
             ("{\"type\": \"reset\", \"data\": []}", Code::ValidationError),
             ("{\"type\": \"reset\", \"more\": 1}", Code::ValidationError),
             ("{\"type\": \"step\", \"data\": {}}", Code::ValidationError),
             ("{\"type\": \"step\", \"data\": {\"type\": \"call_tool\"}}", Code::ValidationError),
+            ("{\"type\": \"step\", \"data\": {\"code\": \"1\", \"x\": 1}}", Code::ValidationError),
+            (
+                "{\"type\": \"step\", \"data\": {\"code\": \"1\", \"tool_name\": \"score\"}}",
+                Code::ValidationError,
+            ),
+            (
+                "{\"type\": \"step\", \"data\": {\"type\": \"list_tools\", \"code\": \"1\"}}",
+                Code::ValidationError,
+            ),
         ] {
             assert_eq!(ClientRequest::parse(text).unwrap_err().code, code, "{text}");
         }
-        let long = "x".repeat(256);
-        let reset = format!("{{\"type\": \"reset\", \"data\": {{\"episode_id\": \"{long}\"}}}}");
-        assert_eq!(ClientRequest::parse(&reset).unwrap_err().code, Code::ValidationError);
         let mistake = ProtocolError::new(Code::CapacityReached, "full");
         let data = json!({"message": "full", "code": "CAPACITY_REACHED"});
         let sent: Value = serde_json::from_str(&mistake.to_json()).unwrap();

@@ -1,17 +1,19 @@
 //! An episode as a client sees it: calls of tools in, observations and rewards out. Its functions
 //! block.
 
-use super::protocol::{ServerReply, ToolFault, tool_answer};
+use super::protocol::ServerReply;
 use super::reveal::Reveal;
 use super::reward::{feedback_value, revealed_value};
 use super::server::ServerState;
+use super::task_choice::{ChosenTask, split_name};
+use super::tools::{ToolCall, ToolFault, tool_answer};
 use crate::env::{
-    Action, CloseReason, EpisodeFault, Label, RecordError, Recorded, Reservation, StepResult,
+    Action, CloseReason, EpisodeFault, RecordError, Recorded, Reservation, StepResult,
 };
 use crate::reward::RewardWeights;
 use jail::exec::Cancel;
-use serde_json::{Map, Value, json};
-use tasks::task::{Task, TaskId};
+use serde_json::{Value, json};
+use tasks::task::TaskId;
 use tasks::thresholds::BeyondGold;
 
 /// An episode in progress, or at its end.
@@ -36,11 +38,10 @@ impl ServedEpisode {
     /// Begins an episode; also returns the first observation, with the task's description.
     pub(super) fn start(
         shared: &ServerState,
-        task: &Task,
-        label: &Label,
-        file: &str,
+        chosen: &ChosenTask,
         reservation: Reservation,
     ) -> Result<(Self, ServerReply), EpisodeFault> {
+        let ChosenTask { task, label, file, ignored } = chosen;
         let config = &shared.config;
         let path = config.records.join(task.id().as_str()).join(format!("{file}.jsonl"));
         let description = task.description().map_err(EpisodeFault::Description)?;
@@ -49,6 +50,8 @@ impl ServedEpisode {
         let cancel = episode.cancel()?;
         let about = json!({
             "task": task.id(),
+            "split": task.split().map(split_name),
+            "ignored": ignored,
             "description": description,
             "feedback": config.episode.feedback,
             "reveal": config.reveal,
@@ -86,13 +89,10 @@ impl ServedEpisode {
     }
 
     /// Calls a tool. An invalid call counts as a turn too.
-    pub(super) fn call(
-        &mut self,
-        tool: &str,
-        arguments: &Map<String, Value>,
-    ) -> Result<ServerReply, EpisodeFault> {
+    pub(super) fn call(&mut self, call: &ToolCall) -> Result<ServerReply, EpisodeFault> {
         let Some(episode) = &mut self.episode else { return Err(EpisodeFault::Over) };
-        let (action, fault) = match action(tool, arguments) {
+        let tool = call.tool.as_str();
+        let (action, fault) = match call.action() {
             Ok(action) => (action, None),
             Err((kind, reason)) => {
                 (Action::Malformed { reason: reason.clone() }, Some((kind, reason)))
@@ -169,60 +169,5 @@ impl ServedEpisode {
             "outcome": step.outcome,
             "seconds": step.wall.as_secs_f64(),
         })
-    }
-}
-
-/// The action that a call of a tool stands for.
-fn action(tool: &str, arguments: &Map<String, Value>) -> Result<Action, (ToolFault, String)> {
-    let action = match tool {
-        "python" => {
-            let code = arguments.get("code").and_then(Value::as_str);
-            let unknown = arguments.keys().any(|name| name != "code");
-            match code {
-                Some(code) if !unknown => Action::Python { code: code.to_owned() },
-                _ => {
-                    let message = "`python` takes one argument, the text `code`".to_owned();
-                    return Err((ToolFault::InvalidArgs, message));
-                }
-            }
-        }
-        "score" => Action::Score,
-        "submit" => Action::Answer,
-        _ => {
-            let known = "`python`, `score` and `submit`";
-            let message = format!("there is no such tool; there are {known}");
-            return Err((ToolFault::ToolNotFound, message));
-        }
-    };
-    if matches!(action, Action::Score | Action::Answer) && !arguments.is_empty() {
-        return Err((ToolFault::InvalidArgs, format!("`{tool}` takes no arguments")));
-    }
-    Ok(action)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_become_actions_or_errors_that_say_why() {
-        let call = |tool: &str, arguments: Value| match arguments {
-            Value::Object(arguments) => action(tool, &arguments),
-            _ => unreachable!("the arguments of a call are an object"),
-        };
-        let code = Action::Python { code: "1".to_owned() };
-        assert_eq!(call("python", json!({"code": "1"})), Ok(code));
-        assert_eq!(call("score", json!({})), Ok(Action::Score));
-        assert_eq!(call("submit", json!({})), Ok(Action::Answer));
-        for (tool, arguments) in [
-            ("python", json!({})),
-            ("python", json!({"code": 1})),
-            ("python", json!({"code": "1", "timeout": 5})),
-            ("score", json!({"x": 1})),
-            ("submit", json!({"answer": 42})),
-        ] {
-            assert_eq!(call(tool, arguments).unwrap_err().0, ToolFault::InvalidArgs, "{tool}");
-        }
-        assert_eq!(call("bash", json!({})).unwrap_err().0, ToolFault::ToolNotFound);
     }
 }

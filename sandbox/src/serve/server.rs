@@ -1,88 +1,63 @@
 //! The server: accepting connections, limits on sessions, and an orderly shutdown.
 
 use super::config::{ServeConfig, ServeError};
-use super::episode_counts::{BegunEpisodes, ClientId};
-use super::protocol::{Code, ProtocolError, Reset};
-use super::{pages, session};
-use crate::env::{Label, RecordQuota, TaskSuite};
-use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{Request, State};
+use super::episode_counts::BegunEpisodes;
+use super::sessions::Sessions;
+use super::{mcp_http, pages, socket, task_api};
+use crate::env::{RecordQuota, TaskSuite};
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
 use axum::http::header::{HeaderMap, WWW_AUTHENTICATE};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
-use axum::{Extension, Router};
+use axum::routing::{get, post};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tasks::stream::Stream;
-use tasks::task::{Task, TaskId};
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use web::listener::{Peer, accept};
+use web::listener::accept;
 use web::signals::Signals;
 use web::token::is_from_a_page;
 
-/// Connections that are not yet sessions, at a time; more wait to be accepted.
+/// Connections at a time that are no WebSockets, beside one for each session, which clients of MCP
+/// keep open; more wait to be accepted.
 const CONNECTIONS: usize = 256;
 /// Clients at a time that are refused with a message of OpenEnv's protocol when all sessions are in
 /// use; more are refused with an HTTP status.
 const REFUSALS: usize = 64;
-/// Time to wait for a free session before a client is refused.
-const SEAT: Duration = Duration::from_secs(1);
+/// How many times within a limit on silence it is looked for.
+const LOOKS: u32 = 10;
+/// The shortest and the longest time between two looks.
+const LOOK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(10));
 /// Beyond what a step may take, time for all sessions to end when the server does.
 const DRAIN: Duration = Duration::from_secs(10);
+
+/// Time for the last answers of requests to be sent.
+const LAST: Duration = Duration::from_secs(1);
 
 /// What all sessions share.
 #[derive(Debug)]
 pub(super) struct ServerState {
     pub(super) config: ServeConfig,
     pub(super) suite: TaskSuite,
-    /// A permit per session.
-    seats: Arc<Semaphore>,
-    refusals: Arc<Semaphore>,
+    pub(super) sessions: Sessions,
+    /// A permit per client that is being refused.
+    pub(super) refusals: Arc<Semaphore>,
     /// A permit per run in flight.
     pub(super) places: Arc<Semaphore>,
-    /// Number of episodes begun so far.
-    begun: AtomicU64,
+    /// Number of tasks chosen so far.
+    pub(super) begun: AtomicU64,
     /// Episodes begun by each client.
     pub(super) counts: BegunEpisodes,
     /// What records may take.
     pub(super) quota: RecordQuota,
     /// Turns true when the server is to end.
     pub(super) stopping: watch::Receiver<bool>,
-}
-
-impl ServerState {
-    /// The task that a client asks for, and what its episode is called.
-    pub(super) fn choose(&self, reset: &Reset) -> Result<(Task, Label, String), ProtocolError> {
-        let number = self.begun.fetch_add(1, Ordering::Relaxed);
-        let tasks = self.suite.tasks();
-        let nth = |number: u64| {
-            let at = number % tasks.len().max(1) as u64;
-            usize::try_from(at).ok().and_then(|at| tasks.get(at))
-        };
-        let task = match (&reset.task, reset.seed) {
-            (Some(name), _) => TaskId::new(name).ok().and_then(|id| self.suite.task(&id)),
-            (None, Some(seed)) => nth(Stream::root(seed).child("task").seed()),
-            (None, None) => nth(number),
-        };
-        let Some(task) = task else {
-            let name = reset.task.as_deref().unwrap_or_default();
-            let first = tasks.first().map_or("", |task| task.id().as_str());
-            let known = format!("there are {}, `{first}` the first of them", tasks.len());
-            let message = format!("there is no task `{name}`; {known}");
-            return Err(ProtocolError::new(Code::ValidationError, message));
-        };
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let file = format!("{}-{}-{number}", since.as_millis(), std::process::id());
-        let episode = reset.episode_id.clone().unwrap_or_else(|| format!("{}/{file}", task.id()));
-        Ok((task.clone(), Label { episode, seed: reset.seed }, file))
-    }
 }
 
 /// A server that listens and does not yet answer.
@@ -112,7 +87,7 @@ impl EpisodeServer {
         let address = listener.local_addr().map_err(refused)?;
         let (stop, stopping) = watch::channel(false);
         let shared = ServerState {
-            seats: Arc::new(Semaphore::new(config.limits.episodes)),
+            sessions: Sessions::new(config.limits.episodes),
             refusals: Arc::new(Semaphore::new(REFUSALS)),
             places: Arc::new(Semaphore::new(slots.max(1))),
             begun: AtomicU64::new(0),
@@ -155,34 +130,49 @@ impl EpisodeServer {
         let mut signals = Signals::new().map_err(ServeError::Runtime)?;
         let shared = Arc::new(shared);
         let router = router(&shared);
+        let limits = shared.config.limits;
+        let most = CONNECTIONS + limits.episodes;
+        let look = limits.idle.0.min(limits.session.0) / LOOKS;
         let mut connections = JoinSet::new();
         tokio::select! {
-            () = accept(listener, &router, CONNECTIONS, &shared.stopping, &mut connections) => {}
+            () = accept(listener, &router, most, &shared.stopping, &mut connections) => {}
+            () = shared.sessions.sweep(look.clamp(LOOK.0, LOOK.1)) => {}
             () = signals.next() => {}
         }
         tracing::info!("shutting down: steps in flight are finished");
         // Sessions may all be gone already.
         let _ = stop.send(true);
-        let limits = shared.config.limits;
-        let all = u32::try_from(limits.episodes).unwrap_or(u32::MAX);
         tokio::select! {
-            ended = timeout(limits.answer.0 + DRAIN, shared.seats.acquire_many(all)) => {
+            ended = timeout(limits.answer.0 + DRAIN, shared.sessions.drain()) => {
                 if ended.is_err() {
                     tracing::warn!("some sessions did not end in time");
                 }
             }
-            () = signals.next() => tracing::warn!("ended at once, as was asked"),
+            () = signals.next() => {
+                tracing::warn!("ended at once, as was asked");
+                return Ok(());
+            }
         }
+        // The last answers may still be on their way.
+        let _ = timeout(LAST, async { while connections.join_next().await.is_some() {} }).await;
         Ok(())
     }
 }
 
 fn router(shared: &Arc<ServerState>) -> Router {
     let guarded = Router::new()
-        .route("/ws", get(session))
+        .route("/ws", get(socket::connect))
+        .route("/mcp", post(mcp_http::post).delete(mcp_http::delete))
+        .route("/list_environments", get(task_api::environments))
+        .route("/{env}/splits", get(task_api::splits))
+        .route("/{env}/tasks", post(task_api::list))
+        .route("/{env}/num_tasks", post(task_api::count))
+        .route("/{env}/task", post(task_api::get))
+        .route("/{env}/task_range", post(task_api::range))
         .route("/metadata", get(pages::metadata))
         .route("/schema", get(pages::schema))
         .route("/openapi.json", get(pages::openapi))
+        .layer(DefaultBodyLimit::max(shared.config.limits.message.length()))
         .layer(middleware::from_fn_with_state(Arc::clone(shared), admit));
     guarded.route("/health", get(pages::health)).with_state(Arc::clone(shared))
 }
@@ -207,31 +197,4 @@ async fn admit(
         }
         _ => next.run(request).await,
     }
-}
-
-/// Makes a session of a connection, if there is a place.
-async fn session(
-    State(shared): State<Arc<ServerState>>,
-    Extension(Peer(address)): Extension<Peer>,
-    upgrade: WebSocketUpgrade,
-) -> Response {
-    let client = ClientId::at(address);
-    let size = shared.config.limits.message.length();
-    let upgrade = upgrade.max_message_size(size).max_frame_size(size);
-    if let Ok(seat) = Arc::clone(&shared.seats).try_acquire_owned() {
-        return upgrade.on_upgrade(move |socket| session::play(socket, shared, client, seat));
-    }
-    let Ok(permit) = Arc::clone(&shared.refusals).try_acquire_owned() else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "all places are taken").into_response();
-    };
-    upgrade.on_upgrade(move |socket| async move {
-        // A client that begins anew may be here before its last session is put away.
-        match timeout(SEAT, Arc::clone(&shared.seats).acquire_owned()).await {
-            Ok(Ok(seat)) => {
-                drop(permit);
-                session::play(socket, shared, client, seat).await;
-            }
-            _ => session::refuse(socket, shared, permit).await,
-        }
-    })
 }

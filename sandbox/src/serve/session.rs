@@ -1,358 +1,399 @@
-//! One client: its messages, one after the other, and the episode that it plays.
+//! One client's session: the episode that it plays, whichever way its messages come.
+//!
+//! A session is played over a WebSocket, over requests of MCP, or over both at once. One message at
+//! a time has its episode; others wait for it.
 
 use super::episode_counts::ClientId;
-use super::protocol::{
-    ClientRequest, Code, ProtocolError, Reset, ServerReply, StepCall, ToolFault, state,
-    tool_answer, tools,
-};
+use super::protocol::{Code, ProtocolError, ServerReply};
 use super::served_episode::ServedEpisode;
 use super::server::ServerState;
+use super::task_choice::{ChosenTask, Reset};
+use super::tools::{ToolCall, ToolFault, tool_answer};
 use crate::env::{CloseReason, EpisodeFault, RecordError};
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
 use jail::exec::Fault;
-use serde_json::json;
-use std::sync::Arc;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, watch};
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
-/// Messages in a row that cannot be followed, after which a client is given up.
-const MISTAKES: usize = 32;
-/// Time for a client to say goodbye.
-const GOODBYE: Duration = Duration::from_secs(1);
-/// Time for a client that found no place to read that.
-const REFUSAL: Duration = Duration::from_secs(5);
+/// What a message may wait for another of its session at least. Between two looks at how long nothing
+/// was heard, a session is free at once.
+const TURN: Duration = Duration::from_secs(1);
 
-/// Tells a client that there is no place, when it asks for one.
-pub(super) async fn refuse(
-    socket: WebSocket,
-    shared: Arc<ServerState>,
-    _permit: OwnedSemaphorePermit,
-) {
-    let mut link = Connection { socket, send: shared.config.limits.send.0 };
-    let places = shared.config.limits.episodes;
-    let message = format!("all {places} places are taken; try again when a session has ended");
-    let refusal = ProtocolError::new(Code::CapacityReached, message).to_json();
-    if link.send(refusal).await.is_ok() {
-        // Clients read after they have sent something, and not if the connection is closed then.
-        let _ = timeout(REFUSAL, link.next()).await;
-    }
-    link.goodbye(close_code::AGAIN, "all places are taken").await;
-}
+/// What a client gets for a message.
+pub(super) type Reply = Result<ServerReply, ProtocolError>;
 
-/// Serves a client until it leaves or has to go.
-pub(super) async fn play(
-    socket: WebSocket,
+/// Turns true when nobody waits for the answer any more. A channel without a sender never does.
+pub(super) type Gone = watch::Receiver<bool>;
+
+/// A session that has a place.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) id: String,
     shared: Arc<ServerState>,
     client: ClientId,
+    stage: Arc<tokio::sync::Mutex<Stage>>,
+    presence: Mutex<Presence>,
+    /// Says why, when the session ends although it has a socket.
+    pub(super) over: watch::Sender<Option<CloseReason>>,
     _seat: OwnedSemaphorePermit,
-) {
-    let link = Connection { socket, send: shared.config.limits.send.0 };
-    let mut session =
-        ClientSession { shared, client, link, early: None, player: None, mistakes: 0 };
-    let ending = session.follow().await;
-    let ClientSession { link, player, shared, .. } = session;
-    if let Some(player) = player {
-        abandon(player, ending).await;
-    }
-    match ending {
-        CloseReason::Drained => link.goodbye(close_code::AWAY, "the server is shutting down").await,
-        CloseReason::Idle => link.goodbye(close_code::POLICY, "no message for too long").await,
-        CloseReason::TooLarge => {
-            let limit = shared.config.limits.message;
-            let reason = format!("a message may have {limit} (`--message-limit`)");
-            link.goodbye(close_code::SIZE, reason).await;
-        }
-        CloseReason::Vanished => link.goodbye(close_code::POLICY, "the session is over").await,
-        _ => link.goodbye(close_code::NORMAL, "").await,
+}
+
+/// Where a session stands.
+#[derive(Debug)]
+enum Stage {
+    /// No episode has begun.
+    Before,
+    /// The first call of a tool begins an episode on this task.
+    Planned(Box<ChosenTask>),
+    /// An episode in progress, or at its end.
+    Episode(Box<ServedEpisode>),
+    /// An episode whose script was killed because its client was gone.
+    Cut(Box<ServedEpisode>),
+    /// The episode ended before its end.
+    Ended(CloseReason),
+}
+
+/// Signs of life of a client.
+#[derive(Debug)]
+struct Presence {
+    /// When it was heard last.
+    heard: Instant,
+    /// Whether it has a WebSocket.
+    socket: bool,
+    /// Whether it asked for the session's end while it had one.
+    closing: bool,
+}
+
+/// Returns when nobody waits for the answer any more; never, if that cannot be known.
+async fn is_gone(gone: &mut Gone) {
+    let known = gone.wait_for(|gone| *gone).await.is_ok();
+    if !known {
+        std::future::pending::<()>().await;
     }
 }
 
 /// Ends an episode, which may wait for the disk.
-async fn abandon(player: ServedEpisode, ending: CloseReason) {
-    if let Err(error) = spawn_blocking(move || player.abandon(ending)).await {
+async fn abandon(episode: ServedEpisode, ending: CloseReason) {
+    if let Err(error) = spawn_blocking(move || episode.abandon(ending)).await {
         tracing::error!(%error, "an episode was not ended");
     }
 }
 
-struct ClientSession {
-    shared: Arc<ServerState>,
-    client: ClientId,
-    link: Connection,
-    /// A message that came while a step was in flight. More are not read before their turn.
-    early: Option<Incoming>,
-    player: Option<ServedEpisode>,
-    mistakes: usize,
+/// The message to a client about a fault. It leaves out the cause, which may reveal answers.
+fn fault(fault: &(dyn std::error::Error + 'static)) -> ProtocolError {
+    tracing::error!(fault, "an episode failed");
+    let message = "the environment failed, which is no fault of the agent; this episode has \
+                   no reward and should be dropped; reset to begin another";
+    ProtocolError::new(Code::ExecutionError, message)
 }
 
-/// What is sent back.
-type ReplyText = Result<String, ProtocolError>;
-
-impl ClientSession {
-    /// Answers message after message; returns why there is no more.
-    async fn follow(&mut self) -> CloseReason {
-        let mut stopping = self.shared.stopping.clone();
-        let idle = self.shared.config.limits.idle.0;
-        loop {
-            let deadline = Instant::now() + idle;
-            let incoming = match self.early.take() {
-                _ if *stopping.borrow() => return CloseReason::Drained,
-                Some(early) => early,
-                None => tokio::select! {
-                    _ = stopping.wait_for(|stop| *stop) => return CloseReason::Drained,
-                    incoming = timeout_at(deadline, self.link.next()) => match incoming {
-                        Ok(incoming) => incoming,
-                        Err(_) => return CloseReason::Idle,
-                    },
-                },
-            };
-            let answer = match incoming {
-                Incoming::Gone(ending) => return ending,
-                Incoming::Binary => {
-                    Err(ProtocolError::new(Code::InvalidJson, "invalid JSON: send it as text"))
-                }
-                Incoming::Text(text) => match ClientRequest::parse(&text) {
-                    Err(mistake) => Err(mistake),
-                    Ok(ClientRequest::Close) => return CloseReason::Left,
-                    Ok(request) => self.answer(request).await,
-                },
-            };
-            if let Some(ending) = self.early.as_ref().and_then(Incoming::ending) {
-                return ending;
-            }
-            self.mistakes = if answer.is_ok() { 0 } else { self.mistakes + 1 };
-            let text = answer.unwrap_or_else(|mistake| mistake.to_json());
-            if self.link.send(text).await.is_err() || self.mistakes >= MISTAKES {
-                return CloseReason::Vanished;
-            }
-        }
-    }
-
-    async fn answer(&mut self, request: ClientRequest) -> ReplyText {
-        match request {
-            ClientRequest::Reset(reset) => self.reset(reset).await,
-            ClientRequest::Step(StepCall::ListTools { .. }) => {
-                let observation = json!({"tools": tools(self.shared.config.episode.mode)});
-                let done = self.player.as_ref().is_some_and(ServedEpisode::is_over);
-                Ok(ServerReply { observation, reward: None, done }.to_json())
-            }
-            ClientRequest::Step(StepCall::CallTool { tool_name, arguments, .. }) => {
-                self.step(tool_name, arguments).await
-            }
-            ClientRequest::State => Ok(state(&match &self.player {
-                Some(player) => player.state(),
-                None => json!({"episode_id": null, "step_count": 0}),
-            })),
-            ClientRequest::Close => {
-                Err(ProtocolError::new(Code::SessionError, "the session is over"))
-            }
-        }
-    }
-
-    async fn reset(&mut self, reset: Reset) -> ReplyText {
-        let (task, label, file) = self.shared.choose(&reset)?;
-        let begun = self.shared.counts.begin(self.client, task.id());
-        begun.map_err(|many| ProtocolError::new(Code::CapacityReached, many.to_string()))?;
-        if let Some(player) = self.player.take() {
-            abandon(player, CloseReason::Reset).await;
-        }
-        let shared = Arc::clone(&self.shared);
-        let id = task.id().clone();
-        let begin = spawn_blocking(move || {
-            let reservation = shared.quota.reserve()?;
-            ServedEpisode::start(&shared, &task, &label, &file, reservation)
-        });
-        let begun = self.meanwhile(begin, || {}).await;
-        if !matches!(begun, Ok(Ok(_))) {
-            self.shared.counts.take_back(self.client, &id);
-        }
-        match begun {
-            Ok(Ok((player, observation))) => {
-                self.player = Some(player);
-                Ok(observation.to_json())
-            }
-            Ok(Err(EpisodeFault::Record(full @ RecordError::NoRoom { .. }))) => {
-                tracing::warn!(%full, "an episode was refused");
-                Err(ProtocolError::new(Code::CapacityReached, full.to_string()))
-            }
-            Ok(Err(fault)) => Err(Self::fault(&fault)),
-            Err(error) => Err(Self::fault(&error)),
-        }
-    }
-
-    async fn step(
-        &mut self,
-        tool: String,
-        arguments: serde_json::Map<String, serde_json::Value>,
-    ) -> ReplyText {
-        let mut player = match self.player.take() {
-            Some(player) if !player.is_over() => player,
-            other => {
-                let message = match other {
-                    Some(_) => "the episode is over; reset to begin another",
-                    None => "there is no episode; reset to begin one",
-                };
-                self.player = other;
-                return Err(ProtocolError::new(Code::ExecutionError, message));
-            }
-        };
-        let places = (tool == "python").then(|| Arc::clone(&self.shared.places));
-        let patience = self.shared.config.patience();
-        let name = tool.clone();
-        let cancel = player.cancel();
-        let (gone, mut is_gone) = oneshot::channel();
-        let work = async move {
-            let place = match places {
-                None => None,
-                Some(places) => tokio::select! {
-                    place = timeout(patience, places.acquire_owned()) => match place {
-                        Ok(place) => place.ok(),
-                        Err(_) => return Ok((player, None)),
-                    },
-                    // No request waits for a free slot any more.
-                    Ok(()) = &mut is_gone => return Ok((player, None)),
-                },
-            };
-            let call = spawn_blocking(move || {
-                let answer = player.call(&tool, &arguments);
-                drop(place);
-                (player, Some(answer))
-            });
-            call.await
-        };
-        let leave = move || {
-            cancel.cancel();
-            // No request may be waiting for a free slot.
-            let _ = gone.send(());
-        };
-        match self.meanwhile(work, leave).await {
-            Ok((player, Some(Ok(observation)))) => {
-                self.player = Some(player);
-                Ok(observation.to_json())
-            }
-            Ok((player, None)) => {
-                self.player = Some(player);
-                Ok(busy(&name, patience))
-            }
-            // Its client is gone, and the episode ends for that reason.
-            Ok((player, Some(Err(EpisodeFault::Execution(Fault::Cancelled))))) => {
-                self.player = Some(player);
-                Err(ProtocolError::new(Code::SessionError, "the session is over"))
-            }
-            Ok((player, Some(Err(fault)))) => {
-                abandon(player, CloseReason::Fault).await;
-                Err(Self::fault(&fault))
-            }
-            Err(error) => Err(Self::fault(&error)),
-        }
-    }
-
-    /// Waits for `work`. The connection is kept alive meanwhile: a client that gets no answer to
-    /// its pings gives up long before a step has to be over. Calls `leave` once if the client is
-    /// gone before that; that shows as long as it has not sent more than it had an answer to.
-    async fn meanwhile<T>(&mut self, work: impl Future<Output = T>, leave: impl FnOnce()) -> T {
-        tokio::pin!(work);
-        let mut leave = Some(leave);
-        loop {
-            tokio::select! {
-                result = &mut work => return result,
-                incoming = self.link.next(), if self.early.is_none() => {
-                    if incoming.ending().is_some() && let Some(leave) = leave.take() {
-                        leave();
-                    }
-                    self.early = Some(incoming);
-                }
-            }
-        }
-    }
-
-    /// The message to a client about a fault. It leaves out the cause, which may reveal answers.
-    fn fault(fault: &(dyn std::error::Error + 'static)) -> ProtocolError {
-        tracing::error!(fault, "an episode failed");
-        let message = "the environment failed, which is no fault of the agent; this episode has \
-                       no reward and should be dropped; reset to begin another";
-        ProtocolError::new(Code::ExecutionError, message)
-    }
+/// The answer to a call whose client is gone, or of which it is not known.
+fn cut() -> ProtocolError {
+    ProtocolError::new(Code::SessionError, "the session is over")
 }
 
 /// No place to run was to be had in time.
-fn busy(tool: &str, patience: Duration) -> String {
+fn busy(tool: &str, patience: Duration) -> ServerReply {
     let message = format!(
         "no place to run was free within {} s; the turn does not count, call again",
         patience.as_secs()
     );
     let fault = Some((ToolFault::Timeout, message.as_str()));
     let observation = tool_answer(tool, "", fault, &json!({"busy": true}));
-    ServerReply { observation, reward: Some(0.0), done: false }.to_json()
+    ServerReply { observation, reward: Some(0.0), done: false }
 }
 
-/// A connection, in whole messages.
-struct Connection {
-    socket: WebSocket,
-    /// Time for the client to accept an answer.
-    send: Duration,
-}
-
-enum Incoming {
-    Text(String),
-    Binary,
-    Gone(CloseReason),
-}
-
-impl Incoming {
-    /// Why nothing follows it, if it is the last word of a client: OpenEnv's says `close` before
-    /// it closes the connection.
-    fn ending(&self) -> Option<CloseReason> {
+impl Stage {
+    /// The episode, if it is in progress.
+    fn playing(&self) -> Option<&ServedEpisode> {
         match self {
-            Self::Gone(ending) => Some(*ending),
-            Self::Text(text) if ClientRequest::parse(text) == Ok(ClientRequest::Close) => {
-                Some(CloseReason::Left)
-            }
-            Self::Text(_) | Self::Binary => None,
+            Self::Episode(episode) if !episode.is_over() => Some(episode),
+            _ => None,
+        }
+    }
+
+    /// Ends what is in progress.
+    async fn end(&mut self, ending: CloseReason) {
+        match std::mem::replace(self, Self::Ended(ending)) {
+            Self::Episode(episode) | Self::Cut(episode) => abandon(*episode, ending).await,
+            Self::Before | Self::Planned(_) | Self::Ended(_) => {}
         }
     }
 }
 
-struct SendTimeout;
+impl Session {
+    /// A session in a place of its own.
+    pub(super) fn new(
+        id: String,
+        shared: Arc<ServerState>,
+        client: ClientId,
+        socket: bool,
+        seat: OwnedSemaphorePermit,
+    ) -> Self {
+        Self {
+            id,
+            shared,
+            client,
+            stage: Arc::new(tokio::sync::Mutex::new(Stage::Before)),
+            presence: Mutex::new(Presence { heard: Instant::now(), socket, closing: false }),
+            over: watch::Sender::new(None),
+            _seat: seat,
+        }
+    }
 
-impl Connection {
-    async fn next(&mut self) -> Incoming {
-        loop {
-            match self.socket.recv().await {
-                Some(Ok(Message::Text(text))) => return Incoming::Text(text.as_str().to_owned()),
-                Some(Ok(Message::Binary(_))) => return Incoming::Binary,
-                // Pings are answered below.
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                Some(Ok(Message::Close(_))) => return Incoming::Gone(CloseReason::Left),
-                Some(Err(error)) => {
-                    tracing::debug!(%error, "a connection broke");
-                    return Incoming::Gone(match error.into_inner().downcast_ref() {
-                        Some(tungstenite::Error::Capacity(_)) => CloseReason::TooLarge,
-                        _ => CloseReason::Vanished,
-                    });
-                }
-                None => return Incoming::Gone(CloseReason::Vanished),
+    pub(super) fn shared(&self) -> &Arc<ServerState> {
+        &self.shared
+    }
+
+    fn presence(&self) -> MutexGuard<'_, Presence> {
+        self.presence.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that its client was heard.
+    pub(super) fn touch(&self) {
+        self.presence().heard = Instant::now();
+    }
+
+    /// Gives it a WebSocket; `false` if it has one, or is about to end.
+    pub(super) fn attach(&self) -> bool {
+        let mut presence = self.presence();
+        let free = !presence.socket && !presence.closing;
+        if free {
+            presence.heard = Instant::now();
+            presence.socket = true;
+        }
+        free
+    }
+
+    /// Takes its WebSocket away; returns whether its end was asked for meanwhile.
+    pub(super) fn detach(&self) -> bool {
+        let mut presence = self.presence();
+        presence.heard = Instant::now();
+        presence.socket = false;
+        presence.closing
+    }
+
+    /// Asks for its end; `false` if that has to wait until its WebSocket is gone.
+    pub(super) fn ask_to_close(&self) -> bool {
+        let mut presence = self.presence();
+        presence.closing = true;
+        !presence.socket
+    }
+
+    /// Whether it has a WebSocket.
+    pub(super) fn has_socket(&self) -> bool {
+        self.presence().socket
+    }
+
+    /// Lets the first call of a tool begin an episode on `chosen`.
+    pub(super) async fn plan(&self, chosen: ChosenTask) {
+        *self.stage.lock().await = Stage::Planned(Box::new(chosen));
+    }
+
+    /// Begins an episode. One in progress ends without a grade.
+    pub(super) async fn reset(self: &Arc<Self>, reset: Reset) -> Reply {
+        let session = Arc::clone(self);
+        self.detached(async move {
+            let chosen = session.shared.choose(&reset)?;
+            let mut stage = session.stage_by(session.deadline()).await?;
+            session.begin(&mut stage, chosen).await
+        })
+        .await
+    }
+
+    /// Carries out a call of a tool, which takes a turn of the episode. Its script is killed when
+    /// `gone` turns true.
+    pub(super) async fn call(self: &Arc<Self>, call: ToolCall, gone: Gone) -> Reply {
+        let session = Arc::clone(self);
+        self.detached(async move { session.carry_out(call, gone).await }).await
+    }
+
+    /// The answer to `state`.
+    pub(super) async fn state(&self) -> Value {
+        match &*self.stage.lock().await {
+            Stage::Episode(episode) => episode.state(),
+            _ => json!({"episode_id": null, "step_count": 0}),
+        }
+    }
+
+    /// Whether its episode has been played to the end.
+    pub(super) async fn is_done(&self) -> bool {
+        matches!(&*self.stage.lock().await, Stage::Episode(episode) if episode.is_over())
+    }
+
+    /// Ends what is in progress, after the call in flight.
+    pub(super) async fn end(&self, ending: CloseReason) {
+        self.stage.lock().await.end(ending).await;
+    }
+
+    /// Ends an episode whose script was killed; any other goes on.
+    pub(super) async fn end_cut(&self, ending: CloseReason) {
+        let mut stage = self.stage.lock().await;
+        if matches!(*stage, Stage::Cut(_)) {
+            stage.end(ending).await;
+        }
+    }
+
+    /// Ends the episode if nothing was heard for the idle limit. Returns whether the session ought to
+    /// end as well: it has no WebSocket, or nothing was heard for the session limit.
+    pub(super) async fn is_forsaken(&self) -> bool {
+        // With a call in flight its client is waiting, and not silent.
+        let Ok(mut stage) = self.stage.try_lock() else { return false };
+        let (silence, socket) = {
+            let presence = self.presence();
+            (presence.heard.elapsed(), presence.socket)
+        };
+        let limits = &self.shared.config.limits;
+        if stage.playing().is_some() && silence >= limits.idle.0 {
+            stage.end(CloseReason::Idle).await;
+        }
+        let limit = if socket { limits.session.0 } else { limits.idle.0 };
+        stage.playing().is_none() && silence >= limit
+    }
+
+    /// When a call has waited long enough.
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.shared.config.patience()
+    }
+
+    /// The stage, once no other message has it.
+    async fn stage_by(&self, deadline: Instant) -> Result<OwnedMutexGuard<Stage>, ProtocolError> {
+        let deadline = deadline.max(Instant::now() + TURN);
+        let stage = timeout_at(deadline, Arc::clone(&self.stage).lock_owned()).await;
+        stage.map_err(|_| {
+            let message = "another call of this session is in flight; wait for its answer";
+            ProtocolError::new(Code::ExecutionError, message)
+        })
+    }
+
+    /// Does `work` in a task of its own: it goes on, and the episode goes back to its session, also
+    /// if the request that asked for it is dropped.
+    async fn detached(&self, work: impl Future<Output = Reply> + Send + 'static) -> Reply {
+        self.touch();
+        let reply = tokio::spawn(work).await;
+        self.touch();
+        reply.unwrap_or_else(|error| Err(fault(&error)))
+    }
+
+    async fn begin(&self, stage: &mut Stage, chosen: ChosenTask) -> Reply {
+        let id = chosen.task.id().clone();
+        let begun = self.shared.counts.begin(self.client, &id);
+        begun.map_err(|many| ProtocolError::new(Code::CapacityReached, many.to_string()))?;
+        stage.end(CloseReason::Reset).await;
+        let shared = Arc::clone(&self.shared);
+        let begun = spawn_blocking(move || {
+            let reservation = shared.quota.reserve()?;
+            ServedEpisode::start(&shared, &chosen, reservation)
+        })
+        .await;
+        if !matches!(begun, Ok(Ok(_))) {
+            self.shared.counts.take_back(self.client, &id);
+        }
+        match begun {
+            Ok(Ok((episode, reply))) => {
+                *stage = Stage::Episode(Box::new(episode));
+                Ok(reply)
+            }
+            Ok(Err(EpisodeFault::Record(full @ RecordError::NoRoom { .. }))) => {
+                tracing::warn!(%full, "an episode was refused");
+                Err(ProtocolError::new(Code::CapacityReached, full.to_string()))
+            }
+            Ok(Err(error)) => Err(fault(&error)),
+            Err(error) => Err(fault(&error)),
+        }
+    }
+
+    /// Takes the episode in progress from its stage.
+    fn take(&self, stage: &mut Stage) -> Result<Box<ServedEpisode>, ProtocolError> {
+        match std::mem::replace(stage, Stage::Before) {
+            Stage::Episode(episode) if !episode.is_over() => Ok(episode),
+            other => {
+                let message = match other {
+                    Stage::Episode(_) => "the episode is over; reset to begin another".to_owned(),
+                    Stage::Ended(CloseReason::Idle) => format!(
+                        "the episode was ended after {} without a message (`--idle-limit`); reset \
+                         to begin another",
+                        self.shared.config.limits.idle
+                    ),
+                    _ => "there is no episode; reset to begin one".to_owned(),
+                };
+                *stage = other;
+                Err(ProtocolError::new(Code::ExecutionError, message))
             }
         }
     }
 
-    async fn send(&mut self, text: String) -> Result<(), SendTimeout> {
-        match timeout(self.send, self.socket.send(Message::Text(text.into()))).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(SendTimeout),
+    /// A place to run for a call that needs one; or what to answer if there is none in time.
+    async fn place(
+        &self,
+        call: &ToolCall,
+        deadline: Instant,
+        gone: &mut Gone,
+    ) -> Result<Option<OwnedSemaphorePermit>, Reply> {
+        if call.tool != "python" {
+            return Ok(None);
+        }
+        let places = Arc::clone(&self.shared.places);
+        tokio::select! {
+            place = timeout_at(deadline, places.acquire_owned()) => match place {
+                Ok(place) => Ok(place.ok()),
+                Err(_) => Err(Ok(busy(&call.tool, self.shared.config.patience()))),
+            },
+            // No request waits for a free slot any more.
+            () = is_gone(gone) => Err(Err(cut())),
         }
     }
 
-    /// Closes the connection as the protocol asks for, if the client still takes part in it.
-    async fn goodbye(mut self, code: u16, reason: impl Into<Utf8Bytes>) {
-        let frame = CloseFrame { code, reason: reason.into() };
-        let closing = async {
-            if self.socket.send(Message::Close(Some(frame))).await.is_ok() {
-                while matches!(self.socket.recv().await, Some(Ok(_))) {}
+    async fn carry_out(&self, call: ToolCall, mut gone: Gone) -> Reply {
+        let deadline = self.deadline();
+        let mut stage = self.stage_by(deadline).await?;
+        if let Stage::Planned(chosen) = &*stage {
+            let chosen = chosen.as_ref().clone();
+            self.begin(&mut stage, chosen).await?;
+        }
+        let mut episode = self.take(&mut stage)?;
+        let place = match self.place(&call, deadline, &mut gone).await {
+            Ok(place) => place,
+            Err(reply) => {
+                *stage = Stage::Episode(episode);
+                return reply;
             }
         };
-        // A client that does not answer is cut off.
-        let _ = timeout(GOODBYE, closing).await;
+        let cancel = episode.cancel();
+        let mut work = spawn_blocking(move || {
+            let reply = episode.call(&call);
+            drop(place);
+            (episode, reply)
+        });
+        let done = tokio::select! {
+            done = &mut work => done,
+            () = is_gone(&mut gone) => {
+                cancel.cancel();
+                work.await
+            }
+        };
+        match done {
+            Ok((episode, Ok(reply))) => {
+                *stage = Stage::Episode(episode);
+                Ok(reply)
+            }
+            // Its client is gone, and the episode ends for that reason.
+            Ok((episode, Err(EpisodeFault::Execution(Fault::Cancelled)))) => {
+                *stage = Stage::Cut(episode);
+                Err(cut())
+            }
+            Ok((episode, Err(error))) => {
+                *stage = Stage::Episode(episode);
+                stage.end(CloseReason::Fault).await;
+                Err(fault(&error))
+            }
+            Err(error) => {
+                *stage = Stage::Ended(CloseReason::Fault);
+                Err(fault(&error))
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Who gets in, and who does not.
 
-use crate::fixture::{PythonClient, SandboxServer, ServedCorpus, sandbox};
+use crate::fixture::{PythonClient, SandboxServer, ServedCorpus, ping, sandbox};
 use serde_json::json;
 
 const TOKEN: &str = "0123456789abcdef";
@@ -21,9 +21,12 @@ fn without_the_token_only_health_is_answered() {
     let corpus = ServedCorpus::new();
     let server = SandboxServer::start(&corpus, &["--token", TOKEN]);
     assert_eq!(server.page("/health").0, 200);
-    for path in ["/metadata", "/schema", "/openapi.json", "/ws"] {
+    for path in ["/metadata", "/schema", "/openapi.json", "/ws", "/mcp", "/list_environments"] {
         assert_eq!(server.page(path).0, 401, "{path}");
     }
+    assert_eq!(server.post("/mcp", &[], &ping()).0, 401);
+    let bearer = format!("Bearer {TOKEN}");
+    assert_eq!(server.post("/mcp", &[("Authorization", bearer.as_str())], &ping()).0, 200);
     let from = |user: &str| {
         PythonClient::start(&format!("{user}{}", server.address), "connect", &[]).end()
     };
@@ -38,6 +41,8 @@ fn requests_of_web_pages_are_refused() {
     let corpus = ServedCorpus::new();
     let server = SandboxServer::start(&corpus, &[]);
     assert_eq!(server.play("page", &[]), json!(403));
+    let origin = [("Origin", "http://evil.example")];
+    assert_eq!(server.post("/mcp", &origin, &ping()).0, 403);
 }
 
 #[test]
@@ -55,6 +60,8 @@ fn invalid_settings_are_refused_at_the_start() {
         (&["--answer-limit", "0s"], 2, "`--answer-limit` is 0"),
         (&["--episode-limit", "0s"], 2, "`--episode-limit` is 0"),
         (&["--idle-limit", "0ms"], 2, "`--idle-limit` is 0"),
+        (&["--session-limit", "0ms"], 2, "`--session-limit` is 0"),
+        (&["--draw", "test"], 2, "train, val, all"),
         (&["--message-limit", "0"], 2, "`--message-limit` is 0"),
         (&["--turns", "0"], 2, "`--turns` is 0"),
         (&["--episodes-per-task", "0"], 2, "`--episodes-per-task` is 0"),

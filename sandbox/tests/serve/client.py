@@ -8,6 +8,7 @@ import asyncio
 import json
 import socket
 import sys
+import urllib.request
 
 import lean  # noqa: F401 - before OpenEnv
 import websockets
@@ -85,10 +86,12 @@ async def generic(address):
 
         await refused("early", client.step({"type": "call_tool", "tool_name": "score"}))
         await refused("unknown task", client.reset(task="omega"))
-        await refused("unknown setting", client.reset(sed=3))
-        start = await client.reset(task="beta")
-        said["task"] = start.observation["task"]
-        await refused("no type", client.step({"code": "1"}))
+        await refused("two tasks", client.reset(task="beta", task_id="alpha"))
+        start = await client.reset(task_id="beta", prompt=[], sed=3)
+        said["task"], said["ignored"] = start.observation["task"], start.observation["ignored"]
+        await refused("no action", client.step({"script": "1"}))
+        step = await client.step({"code": "print('short')"})
+        said["short"] = step.observation["result"]
         step = await client.step({"type": "call_tool", "tool_name": "bash", "arguments": {}})
         said["unknown tool"] = [step.observation["error"], step.observation["result"]]
         step = await client.step({"type": "call_tool", "tool_name": "python", "arguments": {}})
@@ -104,6 +107,37 @@ async def generic(address):
         await refused("late", client.step({"type": "call_tool", "tool_name": "score"}))
         again = await client.reset(task="gamma")
         said["again"] = again.observation["task"]
+    return said
+
+
+async def draws(address):
+    """The tasks that come by seed and in turn, and by what else a reset may say."""
+    said = {}
+    async with GenericEnvClient(url(address)) as client:
+
+        async def task(**arguments):
+            return (await client.reset(**arguments)).observation["task"]
+
+        async def refusal(**arguments):
+            try:
+                return await task(**arguments)
+            except RuntimeError as error:
+                return str(error)
+
+        try:
+            turns = [await task() for _ in range(6)]
+            said["drawn"] = sorted({*turns, *[await task(seed=seed) for seed in range(12)]})
+        except RuntimeError as error:
+            said["drawn"] = str(error)
+        said["named"] = await task(task_id="beta")
+        said["of split"] = [await task(split="val", **more) for more in ({}, {"seed": 3}, {"index": 0})]
+        row = {"task": "gamma", "split": "train", "index": 1, "description": "odd or even?"}
+        if (start := await refusal(**row)) == "gamma":
+            start = (await client.reset(**row)).observation
+            said["row"] = [start["task"], sorted(start["ignored"]), start["split"]]
+        said["wrong split"] = await refusal(task="beta", split="train")
+        said["no split"] = await refusal(split="test")
+        said["no index"] = await refusal(split="train", index=2)
     return said
 
 
@@ -193,6 +227,84 @@ async def sleeper(address):
             return {"result": result, "closed": None}
         except websockets.ConnectionClosed as closed:
             return {"result": result, "closed": closed.rcvd.code}
+
+
+async def dawdler(address):
+    """Does nothing for longer than an episode, and then than a session may have it."""
+    async with websockets.connect(f"ws://{address}/ws") as socket:
+
+        async def ask(message):
+            await socket.send(message if isinstance(message, str) else json.dumps(message))
+            return json.loads(await socket.recv())["data"]
+
+        reset = {"type": "reset", "data": {"task": "alpha"}}
+        await ask(reset)
+        await asyncio.sleep(2)
+        late = await ask(python("print(1)"))
+        again = await ask(reset)
+        try:
+            await asyncio.wait_for(socket.recv(), 40)
+        except websockets.ConnectionClosed as closed:
+            return {"late": late, "again": again["observation"]["task"], "closed": closed.rcvd.code}
+
+
+async def attach(address):
+    """One session by requests and by a WebSocket, as OpenEnv's client of version 0.10 plays it."""
+    said = {}
+
+    def post(method, **params):
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        request = urllib.request.Request(f"http://{address}/mcp", body)
+        with urllib.request.urlopen(request) as answer:
+            answer = json.load(answer)
+        return answer.get("result") or answer["error"]
+
+    async def rpc(method, **params):
+        return await asyncio.to_thread(post, method, **params)
+
+    async def socket_of(session):
+        return await websockets.connect(f"ws://{address}/ws?session_id={session}")
+
+    async def ask(socket, message):
+        await socket.send(message if isinstance(message, str) else json.dumps(message))
+        return json.loads(await socket.recv())["data"]
+
+    async def call(tool, **arguments):
+        return await rpc("tools/call", name=tool, arguments=arguments, session_id=session)
+
+    session = (await rpc("openenv/session/create"))["session_id"]
+    said["early"] = await call("score")
+    first = await socket_of(session)
+    await ask(first, {"type": "reset", "data": {"task": "alpha"}})
+    said["listed"] = [tool["name"] for tool in (await rpc("tools/list", session_id=session))["tools"]]
+    said["called"] = await call("python", code=GOOD)
+    said["unknown tool"] = await call("bash")
+    said["no code"] = await call("python")
+    said["score"] = await call("score")
+    second = await socket_of(session)
+    said["second"] = await ask(second, {"type": "state"})
+    await second.close()
+    score = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "score"}}
+    said["within"] = await ask(first, {"type": "mcp", "data": score})
+    close = {"jsonrpc": "2.0", "id": 3, "method": "openenv/session/close"}
+    said["own"] = await ask(first, {"type": "mcp", "data": {**close, "params": {"session_id": session}}})
+    # The episode waits for another socket.
+    await first.close()
+    while True:
+        third = await socket_of(session)
+        said["state"] = await ask(third, {"type": "state"})
+        if "message" not in said["state"]:
+            break
+        await third.close()
+    said["closing"] = await rpc("openenv/session/close", session_id=session)
+    said["still"] = (await ask(third, {"type": "state"}))["step_count"]
+    await third.close()
+    while "closing" in (closed := await rpc("openenv/session/close", session_id=session)):
+        await asyncio.sleep(0.05)
+    said["closed"] = closed
+    gone = await socket_of(session)
+    said["gone"] = await ask(gone, {"type": "state"})
+    return said
 
 
 async def waiter(address):
@@ -345,7 +457,7 @@ async def garbage(address):
     async with websockets.connect(f"ws://{address}/ws") as socket:
         try:
             for number in range(100):
-                message = ["{", "[]", b"\xff\x00", '{"type": "mcp"}', "null", "\u0000"][number % 6]
+                message = ["{", "[]", b"\xff\x00", '{"type": "bye"}', "null", "\u0000"][number % 6]
                 await socket.send(message)
                 codes.append(json.loads(await socket.recv())["data"]["code"])
         except websockets.ConnectionClosed:

@@ -1,6 +1,6 @@
 //! How sessions and servers end, and what the records say then.
 
-use crate::fixture::{SandboxServer, ServedCorpus};
+use crate::fixture::{SandboxServer, ServedCorpus, ping};
 use sandbox::env::CloseReason;
 use serde_json::json;
 use std::time::Duration;
@@ -51,19 +51,55 @@ fn a_killed_server_leaves_whole_records() {
     assert_eq!(server.play("connect", &[]), "alpha");
 }
 
-#[test]
-fn an_idle_session_is_ended() {
-    let corpus = ServedCorpus::new();
-    let server = SandboxServer::start(&corpus, &["--idle-limit", "2s"]);
-    let mut waiter = server.client("waiter", &[]);
-    waiter.wait_for("waiting");
-    // 1008: it did not keep to the rules.
-    assert_eq!(waiter.end(), json!({"closed": 1008}));
-    for _ in 0..200 {
-        if corpus.records()[0].1.ending.is_some() {
-            break;
+/// Waits until the only episode so far has ended.
+fn ending(corpus: &ServedCorpus) -> CloseReason {
+    for _ in 0..500 {
+        if let Some(ending) = corpus.records().first().and_then(|(_, record)| record.ending) {
+            return ending;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert_eq!(corpus.records()[0].1.ending, Some(CloseReason::Idle));
+    panic!("the episode did not end");
+}
+
+#[test]
+fn an_idle_episode_is_ended_and_its_session_goes_on_for_a_while() {
+    let corpus = ServedCorpus::new();
+    let flags = ["--idle-limit", "1s", "--session-limit", "5s"];
+    let server = SandboxServer::start(&corpus, &flags);
+    let said = server.play("dawdler", &[]);
+    let late = said["late"]["message"].as_str().unwrap();
+    assert!(late.contains("ended after 1s without a message (`--idle-limit`)"), "{said}");
+    assert_eq!(said["again"], "alpha");
+    // 1008: nothing was heard for the session limit.
+    assert_eq!(said["closed"], 1008);
+    let records = corpus.records();
+    assert_eq!(records.len(), 2);
+    assert!(records.iter().all(|(_, record)| record.ending == Some(CloseReason::Idle)));
+}
+
+#[test]
+fn a_session_without_a_socket_ends_by_the_idle_limit() {
+    let corpus = ServedCorpus::new();
+    let server = SandboxServer::start(&corpus, &["--idle-limit", "3s", "--max-episodes", "1"]);
+    let (id, _) = server.initialize("");
+    let called = server.rpc(Some(&id), "tools/call", &json!({"name": "score"}));
+    assert_eq!(called["result"]["isError"], false, "{called}");
+    let full = server.rpc(None, "openenv/session/create", &json!({}));
+    assert_eq!(full["error"]["code"], -32000, "{full}");
+    assert_eq!(full["error"]["data"], json!({"active_sessions": 1, "max_sessions": 1}), "{full}");
+    assert_eq!(ending(&corpus), CloseReason::Idle);
+    let (status, _, lost) = server.post("/mcp", &[("Mcp-Session-Id", &id)], &ping());
+    assert_eq!((status, &lost["error"]["code"]), (404, &json!(-32000)), "{lost}");
+}
+
+#[test]
+fn a_stopped_server_ends_sessions_without_a_socket() {
+    let corpus = ServedCorpus::new();
+    let mut server = SandboxServer::start(&corpus, &[]);
+    let (id, _) = server.initialize("");
+    server.rpc(Some(&id), "tools/call", &json!({"name": "score"}));
+    server.signal("TERM");
+    assert_eq!(server.end(), Some(0));
+    assert_eq!(ending(&corpus), CloseReason::Drained);
 }

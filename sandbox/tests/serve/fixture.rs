@@ -3,7 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use sandbox::env::EpisodeRecord;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Output, Stdio};
@@ -38,6 +38,15 @@ impl ServedCorpus {
             fs::write(root.join("task.json"), manifest(task, ROWS, [0.95, 0.9, 0.8, 0.4])).unwrap();
         }
         corpus
+    }
+
+    /// Makes a task one of those that are held out.
+    pub(crate) fn hold_out(&self, task: &str) {
+        let path = self.tasks().join(task).join("task.json");
+        let mut manifest: Value =
+            serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        manifest["split"] = "val".into();
+        fs::write(path, manifest.to_string()).unwrap();
     }
 
     /// Adds the task `numbers`, with such answers, the better the smaller the mean absolute error.
@@ -153,15 +162,64 @@ impl SandboxServer {
         panic!("the server did not end");
     }
 
-    /// The body of a page.
+    /// The status and the body of a page.
     pub(crate) fn page(&self, path: &str) -> (u16, String) {
+        let (status, _, body) = self.ask("GET", path, &[], "");
+        (status, body)
+    }
+
+    /// The status, the head and the body of the answer to a request.
+    pub(crate) fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> (u16, String, String) {
         use std::io::Write as _;
         let mut stream = std::net::TcpStream::connect(&self.address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let mut request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
+        for (name, value) in headers {
+            let _ = write!(request, "{name}: {value}\r\n");
+        }
+        let _ = write!(request, "Content-Length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, head.to_owned(), body.to_owned())
+    }
+
+    /// The status, the head and the JSON of the answer to a `POST`.
+    pub(crate) fn post(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &Value,
+    ) -> (u16, String, Value) {
+        let (status, head, body) = self.ask("POST", path, headers, &body.to_string());
+        (status, head, serde_json::from_str(&body).unwrap_or(Value::Null))
+    }
+
+    /// The answer to a request of JSON-RPC, in a session or without one.
+    pub(crate) fn rpc(&self, session: Option<&str>, method: &str, params: &Value) -> Value {
+        let headers: Vec<_> = session.iter().map(|id| ("Mcp-Session-Id", *id)).collect();
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let (status, _, answer) = self.post("/mcp", &headers, &request);
+        assert_eq!(status, 200, "{answer}");
+        answer
+    }
+
+    /// Begins a session as clients of MCP do, with a query such as `?task=alpha`: its id, and what
+    /// the server says of itself.
+    pub(crate) fn initialize(&self, query: &str) -> (String, Value) {
+        let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}});
+        let request = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        let (status, head, answer) = self.post(&format!("/mcp{query}"), &[], &request);
+        assert_eq!(status, 200, "{answer}");
+        let id = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        (id.unwrap().to_owned(), answer["result"].clone())
     }
 
     /// Starts a client of `client.py`.
@@ -199,6 +257,11 @@ impl PythonClient {
     pub(crate) fn program(words: &[&str]) -> Self {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
         let python = std::env::var("MLE_PYTHON").unwrap_or(format!("{root}/.venv/bin/python"));
+        Self::run(&python, words)
+    }
+
+    /// The same with another interpreter.
+    pub(crate) fn run(python: &str, words: &[&str]) -> Self {
         let mut child = Command::new(python)
             .args(words)
             .stdin(Stdio::piped())
@@ -239,6 +302,11 @@ impl PythonClient {
         );
         text
     }
+}
+
+/// A request that asks for nothing but an answer.
+pub(crate) fn ping() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})
 }
 
 pub(crate) fn sandbox(arguments: &[&str]) -> Output {

@@ -6,6 +6,8 @@ mod access;
 mod endings;
 mod fixture;
 mod heavy;
+mod mcp;
 mod oracle;
 mod play;
+mod task_api;
 mod worse;

@@ -133,15 +133,16 @@ fn session_scripts_share_state_and_replay() {
 fn mistakes_are_answered_and_budgets_hold() {
     let corpus = ServedCorpus::new();
     let flags =
-        ["--turns", "4", "--keep-head", "100", "--keep-tail", "50", "--feedback", "validate"];
+        ["--turns", "5", "--keep-head", "100", "--keep-tail", "50", "--feedback", "validate"];
     let server = SandboxServer::start(&corpus, &flags);
     let said = server.play("generic", &[]);
     let text = |name: &str| said[name].as_str().unwrap();
     assert!(text("early").contains("there is no episode; reset to begin one"), "{said}");
     assert!(text("unknown task").contains("there is no task `omega`; there are 3"), "{said}");
-    assert!(text("unknown setting").contains("unknown field `sed`"), "{said}");
-    assert!(text("no type").contains("VALIDATION_ERROR"), "{said}");
-    assert_eq!(text("task"), "beta");
+    assert!(text("two tasks").contains("send one of them"), "{said}");
+    assert!(text("no action").contains("VALIDATION_ERROR"), "{said}");
+    assert_eq!((text("task"), &said["ignored"]), ("beta", &json!(["prompt", "sed"])));
+    assert!(text("short").contains("[stdout]\nshort"), "{said}");
     assert_eq!(said["unknown tool"][0]["error_type"], "tool_not_found");
     assert!(said["unknown tool"][1].as_str().unwrap().starts_with("malformed turn: "), "{said}");
     assert_eq!(said["no code"]["error_type"], "invalid_args");
@@ -174,8 +175,15 @@ fn pages_describe_the_served_tasks() {
     let schema = page("/schema");
     assert_eq!(schema["action"]["oneOf"][1]["properties"]["tool_name"]["enum"][0], "python");
     let openapi = page("/openapi.json");
-    for path in ["/ws", "/health", "/metadata", "/schema"] {
+    for path in ["/ws", "/health", "/metadata", "/schema", "/list_environments", "/{env}/splits"] {
         assert!(openapi["paths"][path]["get"].is_object(), "{path}");
+    }
+    for path in ["/mcp", "/{env}/tasks", "/{env}/task", "/{env}/num_tasks", "/{env}/task_range"] {
+        assert!(openapi["paths"][path]["post"].is_object(), "{path}");
+    }
+    // Clients would take a server that lists these for one without sessions.
+    for path in ["/reset", "/step", "/state"] {
+        assert!(openapi["paths"].get(path).is_none(), "{path}");
     }
     assert_eq!(server.page("/nothing").0, 404);
 }
@@ -202,10 +210,10 @@ fn step_without_a_free_slot_in_time_gets_busy() {
 fn the_example_of_the_documentation_plays_an_episode() {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/openenv_client.py");
     let lean = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/serve/lean.py");
-    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/SANDBOX.md");
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/OPENENV.md");
     let code = fs_err::read_to_string(example).unwrap();
     let docs = fs_err::read_to_string(docs).unwrap();
-    assert!(docs.contains(&format!("```python\n{code}```")), "docs/SANDBOX.md has another example");
+    assert!(docs.contains(&format!("```python\n{code}```")), "docs/OPENENV.md has another example");
     let corpus = ServedCorpus::new();
     let server = SandboxServer::start(&corpus, &[]);
     let url = format!("http://{}", server.address);
