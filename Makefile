@@ -7,6 +7,7 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 UV_VERSION := 0.13.8
+HARBOR_PYTHON ?= >=3.12
 OUT ?= generated/quickstart
 
 # torch-sys asks the first `python` on the PATH where libtorch is.
@@ -14,7 +15,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export CARGO_TERM_PROGRESS_WHEN ?= auto
 
-.PHONY: help quickstart test test-lm-eval test-openenv test-trl check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-lm-eval venv-openenv venv-trl fmt lock clean
+.PHONY: help quickstart test test-harbor test-lm-eval test-openenv test-trl check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-harbor venv-lm-eval venv-openenv venv-trl fmt lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -30,6 +31,9 @@ test: lint ## Everything: lints, documentation, all tests, doc tests, examples
 	scripts/check_tutorial.py "$${CARGO_TARGET_DIR:-target}/debug"
 	cargo test --workspace --doc --locked
 	scripts/examples.sh
+
+test-harbor: venv-test venv-harbor ## Exports in Harbor and in Hugging Face's datasets; not part of `make test`
+	cargo test --workspace --locked --test harbor
 
 test-lm-eval: venv-test venv-lm-eval ## lm-evaluation-harness against `rl serve`, compared with transformers
 	cargo test --workspace --locked --test lm_eval
@@ -71,6 +75,7 @@ venv-bench: .venv-bench/.locked ## A Python with packages of MLE-bench, in .venv
 	@echo "scripts use it with: export MLE_PYTHON=$(CURDIR)/.venv-bench/bin/python"
 venv-trl: .venv-trl/.locked ## A Python with TRL, in .venv-trl (6 GB, most of it hard links to what .venv has)
 venv-anchors: .venv-anchors/.locked ## A Python with the data of `factory anchors`, in .venv-anchors (500 MB)
+venv-harbor: .venv-harbor/.locked ## A Python of 3.12 or newer with Harbor and datasets, in .venv-harbor (600 MB)
 venv-lm-eval: .venv-lm-eval/.locked ## A Python with lm-evaluation-harness, in .venv-lm-eval
 venv-openenv: .venv-openenv/.locked ## A Python with OpenEnv's package, in .venv-openenv (350 MB)
 
@@ -105,6 +110,13 @@ venv-openenv: .venv-openenv/.locked ## A Python with OpenEnv's package, in .venv
 	.venv/bin/uv pip install --python .venv-anchors/bin/python --quiet --require-hashes --no-deps -r python/requirements-anchors.txt
 	touch $@
 
+# uv looks for a Python that is new enough, and fetches one if it finds none. To name one:
+# `make venv-harbor HARBOR_PYTHON=/path/to/python3.12`.
+.venv-harbor/.locked: python/requirements-harbor.txt | .venv/bin/uv
+	env -u VIRTUAL_ENV .venv/bin/uv venv --quiet --clear --python '$(HARBOR_PYTHON)' .venv-harbor
+	.venv/bin/uv pip install --python .venv-harbor/bin/python --quiet --require-hashes -r python/requirements-harbor.txt
+	touch $@
+
 .venv-lm-eval/.locked: python/requirements-lm-eval.txt | .venv/bin/uv
 	env -u VIRTUAL_ENV $(PYTHON) -m venv --clear .venv-lm-eval
 	.venv/bin/uv pip install --python .venv-lm-eval/bin/python --quiet --require-hashes -r python/requirements-lm-eval.txt
@@ -125,9 +137,11 @@ fmt: venv-lint ## Format Rust and Python
 	ruff format --quiet
 
 lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
-	cd python && for name in requirements requirements-test requirements-lint requirements-bench requirements-lm-eval requirements-openenv requirements-trl; do \
+	cd python && for name in requirements requirements-test requirements-lint requirements-bench requirements-lm-eval requirements-openenv requirements-task requirements-trl; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
+	cd python && ../.venv/bin/uv pip compile -q --universal --python-version 3.12 --generate-hashes --no-header \
+	  --no-emit-index-url --no-annotate requirements-harbor.in -o requirements-harbor.txt
 	cd python && for name in requirements-openenv-core requirements-tensorboard requirements-anchors; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate --no-deps $$name.in -o $$name.txt; done

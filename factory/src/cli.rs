@@ -123,7 +123,7 @@ where that is possible.")]
     /// Work with the answers of chat models that a corpus keeps.
     #[command(subcommand)]
     Calls(CallsCommand),
-    /// Write a corpus in the form of another benchmark, or as tables in Parquet.
+    /// Write a corpus for MLE-bench, Harbor or Hugging Face, or as tables in Parquet.
     Export {
         /// A corpus folder.
         dir: Utf8PathBuf,
@@ -272,6 +272,12 @@ pub(crate) enum StatsGroup {
 pub(crate) enum ExportFormat {
     /// Registry and data folders of MLE-bench, answers included.
     Mlebench,
+    /// A folder per task for Harbor, in `train` and `val`: images for agent and verifier, a
+    /// reference solution; answers included.
+    Harbor,
+    /// A data set for Hugging Face: a dataset card, a row per task in Parquet, and in `tasks` the
+    /// folders of `harbor`, answers included.
+    Hf,
     /// `tasks.parquet` with a row per task, and a folder per task with its tables; files beside
     /// the tables, such as pictures, stay in the corpus.
     Parquet,

@@ -373,12 +373,10 @@ fn merge(out: &Utf8Path, shards: &[Utf8PathBuf]) -> Result<ExitCode> {
 }
 
 fn export(dir: &Utf8Path, format: ExportFormat, answers: bool, out: &Utf8Path) -> Result<ExitCode> {
+    if answers && !matches!(format, ExportFormat::Parquet) {
+        bail!(UsageError("`--answers` is for `--format parquet`; the other forms have answers anyway"));
+    }
     match format {
-        ExportFormat::Mlebench if answers => {
-            bail!(UsageError(
-                "`--answers` is for `--format parquet`; the form of MLE-bench has answers anyway"
-            ))
-        }
         ExportFormat::Mlebench => {
             let exported = export::mlebench(dir, out)?;
             for task in &exported.coarse {
@@ -386,6 +384,15 @@ fn export(dir: &Utf8Path, format: ExportFormat, answers: bool, out: &Utf8Path) -
             }
             let readme = out.join("README.md");
             say(&format!("{} tasks; `{readme}` says where they go", exported.tasks));
+        }
+        ExportFormat::Harbor => {
+            let tasks = export::harbor(dir, out)?;
+            let readme = out.join("README.md");
+            say(&format!("{tasks} tasks; `{readme}` says how to play them"));
+        }
+        ExportFormat::Hf => {
+            let tasks = export::hf(dir, out)?;
+            say(&format!("{tasks} tasks; their answers are in `{}`", out.join("tasks")));
         }
         ExportFormat::Parquet => {
             let tasks = export::parquet(dir, out, answers)?;

@@ -14,12 +14,12 @@ use tasks::prediction::Prediction;
 use tasks::submission::Part;
 use tasks::task::{Corpus, TaskDir};
 
-fn factory(args: &[&str]) -> Output {
+pub(crate) fn factory(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_factory")).args(args).output().unwrap()
 }
 
 /// The answers in the form of a submission.
-fn perfect(task: &TaskDir) -> String {
+pub(crate) fn perfect(task: &TaskDir) -> String {
     let text = fs::read_to_string(task.private().answers()).unwrap();
     let manifest = task.manifest();
     match &manifest.prediction {

@@ -1,6 +1,6 @@
 //! Why a corpus was not exported.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use polars::prelude::PolarsError;
 use std::io;
 use tasks::rating::RatingError;
@@ -29,6 +29,12 @@ pub enum ExportError {
         /// The class or label that pandas reads as something else.
         word: String,
     },
+    /// A task of real data, in an export that is to be published.
+    #[error(
+        "task `{0}` is an anchor: its data are real and have terms of their own; publish a corpus of \
+         `factory generate`"
+    )]
+    Anchor(String),
     /// A table of a task cannot be read as CSV or written as Parquet.
     #[error("the table `{path}` cannot be exported; `factory verify` checks the whole corpus")]
     Table {
@@ -41,12 +47,4 @@ pub enum ExportError {
     /// A file could not be read or written.
     #[error("failed to export; free some space or choose another folder, then export again")]
     Io(#[from] io::Error),
-}
-
-/// Refuses a folder that holds something already.
-pub(super) fn refuse_used(out: &Utf8Path) -> Result<(), ExportError> {
-    if out.exists() && out.read_dir_utf8()?.next().is_some() {
-        return Err(ExportError::NotEmpty(out.to_owned()));
-    }
-    Ok(())
 }

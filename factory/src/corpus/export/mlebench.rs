@@ -4,8 +4,9 @@
 //! mle-bench and is copied into one. Checksums are left out: only `mlebench prepare` reads them,
 //! after a download that these tasks do not have.
 
-use super::error::{ExportError, refuse_used};
+use super::error::ExportError;
 use super::leaderboard;
+use super::place::refuse_used;
 use crate::corpus::tree;
 use camino::Utf8Path;
 use fs_err as fs;

@@ -12,7 +12,8 @@
 //! Pictures, recordings and other files beside the tables stay in the corpus; cells name them as
 //! they do in CSV.
 
-use super::error::{ExportError, refuse_used};
+use super::error::ExportError;
+use super::place;
 use crate::corpus::frames;
 use crate::data::assets::POSITIONS;
 use crate::data::parquet::to_parquet;
@@ -63,15 +64,9 @@ const COMPRESSION: ParquetCompression = ParquetCompression::Zstd(None);
 /// [`ExportError`].
 pub fn parquet(dir: &Utf8Path, out: &Utf8Path, answers: bool) -> Result<usize, ExportError> {
     let corpus = Corpus::open(dir)?;
-    refuse_used(out)?;
-    let work = tasks::files::temporary_neighbour(out);
     let ratings = Ratings::read(dir)?;
-    let written = write_all(corpus.tasks(), &ratings, &work, answers);
-    let placed = written.and_then(|()| Ok(fs::rename(&work, out)?));
-    if placed.is_err() && work.exists() {
-        fs::remove_dir_all(&work)?;
-    }
-    placed.map(|()| corpus.tasks().len())
+    place::whole(out, |work| write_all(corpus.tasks(), &ratings, work, answers))?;
+    Ok(corpus.tasks().len())
 }
 
 fn write_all(
@@ -80,7 +75,6 @@ fn write_all(
     out: &Utf8Path,
     answers: bool,
 ) -> Result<(), ExportError> {
-    fs::create_dir_all(out)?;
     let manifests: Vec<&Manifest> = tasks.iter().map(TaskDir::manifest).collect();
     let page = |task: &TaskDir| fs::read_to_string(task.public().path().join("description.md"));
     let pages = tasks.iter().map(page).collect::<io::Result<Vec<String>>>()?;

@@ -15,5 +15,6 @@ mod trial;
 mod verdict;
 
 pub use jailed_trial::JailedTrial;
+pub(crate) use reference::script as reference_script;
 pub use report::{Attempt, Ending, Tally, Trials};
 pub use trial::{BUDGET, TrialError, TrialSettings, rehearse, run};

@@ -43,7 +43,7 @@ const RECOMMENDATION: &str = include_str!("../../../reference/recommendation.py"
 const POSITIONS: &str = include_str!("../../../reference/positions.py");
 
 /// The reference script of a task.
-pub(super) fn script(task: &TaskDir) -> String {
+pub(crate) fn script(task: &TaskDir) -> String {
     let manifest = task.manifest();
     let metric = format!("METRIC = \"{}\"\n", manifest.metric);
     let parts = match manifest.formulation {
