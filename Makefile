@@ -34,8 +34,8 @@ test: lint ## Everything: lints, documentation, all tests, doc tests, examples
 test-lm-eval: venv-test venv-lm-eval ## lm-evaluation-harness against `rl serve`, compared with transformers
 	cargo test --workspace --locked --test lm_eval
 
-test-trl: venv-test venv-trl ## Loss and gradients of one batch beside TRL's; not part of `make test`
-	cargo test --workspace --locked --test suite -- --ignored --show-output trl::
+test-trl: venv-test venv-trl ## TRL beside us, and on our tasks and checkpoints; not part of `make test`
+	cargo test --workspace --locked --test suite -- --ignored --show-output trl
 
 lint: check venv-test ## Checks of the tree, lints of Rust, licences and sources of dependencies
 	cargo clippy --workspace --all-targets --locked -- -D warnings
