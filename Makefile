@@ -41,8 +41,8 @@ test-lm-eval: venv-test venv-lm-eval ## lm-evaluation-harness against `rl serve`
 test-openenv: venv-test venv-openenv ## Clients and checks of `openenv` 0.10 against `sandbox serve`
 	cargo test --workspace --locked --test openenv
 
-test-trl: venv-test venv-trl ## Loss and gradients of one batch beside TRL's; not part of `make test`
-	cargo test --workspace --locked --test suite -- --ignored --show-output trl::
+test-trl: venv-test venv-trl ## TRL beside us, and on our tasks and checkpoints; not part of `make test`
+	cargo test --workspace --locked --test suite -- --ignored --show-output trl
 
 lint: check venv-test ## Checks of the tree, lints of Rust, licences and sources of dependencies
 	cargo clippy --workspace --all-targets --locked -- -D warnings

@@ -69,8 +69,8 @@ enum RlCommand {
     Eval(Box<EvalArgs>),
     /// Serve a policy through an API that is compatible with OpenAI's.
     ///
-    ///   rl serve --model sft --port 8000
-    ///   curl localhost:8000/v1/chat/completions -d '{"messages": [{"role": "user", "content": "Hello"}]}'
+    ///   rl serve --model sft
+    ///   curl localhost:8001/v1/chat/completions -d '{"messages": [{"role": "user", "content": "Task: binary classification"}]}'
     ///
     /// The address is printed on standard output. Ctrl-C stops the server. docs/SERVE.md lists the
     /// parameters of requests.

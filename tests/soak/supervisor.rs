@@ -3,7 +3,7 @@
 
 use crate::failing_turn::FailingTurn;
 use crate::progress::{FinishedScript, SupervisorLine};
-use agents::grammar;
+use agents::grammar::{self, ToolCallFormat};
 use agents::prompt::{Prompt, PromptStyle};
 use agents::scaffold::scripted::{ScriptStyle, ScriptedAgent, ScriptedLevel};
 use anyhow::{Result, bail, ensure};
@@ -112,10 +112,11 @@ impl Seat<'_> {
         let mut episode = Recorded::reset(self.suite, task, &config, &label, &path)?;
         say(&SupervisorLine::Began { thread, record })?;
 
-        let prompt = Prompt::new(task, PromptStyle::Brief, config.mode)?;
+        let prompt = Prompt::new(task, PromptStyle::Brief, ToolCallFormat::Code, config.mode)?;
         let stream = stream.child("agent");
         let style = ScriptStyle::Evaluation;
-        let agent = ScriptedAgent::new(*approach, task, &prompt, style, stream);
+        let agent =
+            ScriptedAgent::new(*approach, task, &prompt, style, ToolCallFormat::Code, stream);
         match self.turns(&mut episode, agent, FailingTurn::for_episode(thread, number)) {
             Ok(true) => {}
             Ok(false) => return Ok(episode.abandon(CloseReason::Drained)?),

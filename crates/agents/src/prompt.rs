@@ -1,5 +1,6 @@
 //! The two messages that an agent reads before its first turn.
 
+use crate::grammar::ToolCallFormat;
 use crate::scaffold::Facts;
 use jail::exec::Mode;
 use serde::{Deserialize, Serialize};
@@ -55,16 +56,23 @@ const BRIEF_SYSTEM: &str = "Solve the task with Python.";
 const PACKAGES: &str =
     "numpy, pandas, fastparquet, scipy, scikit-learn, lightgbm, networkx, pillow and torch";
 const FULL_SYSTEM: &str = include_str!("../prompts/react_system.md");
+/// The script that the full prompt has as an example of a call.
+const EXAMPLE: &str = "import pandas as pd\nprint(pd.read_csv(\"input/train.csv\").describe())";
 
 impl Prompt {
-    /// The prompt for `task`, where scripts run in `mode` and the locked Python's packages are
-    /// installed.
+    /// The prompt for `task`, where calls are written in `format`, scripts run in `mode`, and the
+    /// locked Python's packages are installed.
     ///
     /// # Errors
     /// [`PromptError`] if its page is missing, or empty where a brief prompt is asked for.
-    pub fn new(task: &Task, style: PromptStyle, mode: Mode) -> Result<Self, PromptError> {
+    pub fn new(
+        task: &Task,
+        style: PromptStyle,
+        format: ToolCallFormat,
+        mode: Mode,
+    ) -> Result<Self, PromptError> {
         let page = task.description().map_err(PromptError::Description)?;
-        let mut prompt = Self::from_page(&page, style, mode, PACKAGES)?;
+        let mut prompt = Self::from_page(&page, style, format, mode, PACKAGES)?;
         if style == PromptStyle::Card
             && let Some(card) = Facts::from_task(task).card(task)
         {
@@ -74,14 +82,15 @@ impl Prompt {
         Ok(prompt)
     }
 
-    /// The prompt for the task that `description` describes, where scripts run in `mode` and
-    /// `packages` are installed.
+    /// The prompt for the task that `description` describes, where calls are written in `format`,
+    /// scripts run in `mode`, and `packages` are installed. Only the full style describes calls.
     ///
     /// # Errors
     /// [`PromptError::Empty`] if there is nothing to make a brief prompt of.
     pub fn from_page(
         description: &str,
         style: PromptStyle,
+        format: ToolCallFormat,
         mode: Mode,
         packages: &str,
     ) -> Result<Self, PromptError> {
@@ -94,7 +103,10 @@ impl Prompt {
                 system: FULL_SYSTEM
                     .trim_end()
                     .replace("{kept}", kept(mode))
-                    .replace("{packages}", packages),
+                    .replace("{packages}", packages)
+                    .replace("{escapes}", escapes(format))
+                    .replace("{python}", &format.python_call(EXAMPLE))
+                    .replace("{score}", format.score_call()),
                 user: format!(
                     "The task's files are in `input/`. Its description:\n\n{}",
                     without_glance(description).trim_end()
@@ -121,6 +133,17 @@ fn kept(mode: Mode) -> &'static str {
     }
 }
 
+/// What a model is told of scripts in calls, besides the example.
+fn escapes(format: ToolCallFormat) -> &'static str {
+    match format {
+        ToolCallFormat::Code => "",
+        ToolCallFormat::Hermes => {
+            " The script is one string of JSON: write its line ends as `\\n`, its quotes as `\\\"` and \
+             its backslashes as `\\\\`."
+        }
+    }
+}
+
 /// Task, data where it is named, kind of prediction and metric, a line each.
 fn brief(description: &str) -> Option<String> {
     let list = glance(description)?;
@@ -141,12 +164,16 @@ fn title(description: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sandbox::env::Action;
+
+    const CODE: ToolCallFormat = ToolCallFormat::Code;
 
     #[test]
     fn language_models_read_all_but_the_glance_list() {
         let description = "# T\n\ntext\n\n## At a glance\n- Task: a\n- Metric: b\n\n## Data\nx\n";
         let prompt =
-            Prompt::from_page(description, PromptStyle::Full, Mode::Script, PACKAGES).unwrap();
+            Prompt::from_page(description, PromptStyle::Full, CODE, Mode::Script, PACKAGES)
+                .unwrap();
         assert!(prompt.user.ends_with(":\n\n# T\n\ntext\n\n## Data\nx"), "{}", prompt.user);
     }
 
@@ -160,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_full_prompt_says_what_persists() {
-        for slot in ["{kept}", "{packages}"] {
+        for slot in ["{kept}", "{packages}", "{escapes}", "{python}", "{score}"] {
             assert_eq!(FULL_SYSTEM.matches(slot).count(), 1);
         }
         assert!(
@@ -169,10 +196,26 @@ mod tests {
     }
 
     #[test]
+    fn calls_in_the_full_prompt_are_of_the_format() {
+        for format in ToolCallFormat::ALL {
+            let page = |style| Prompt::from_page("# T", style, format, Mode::Script, PACKAGES);
+            let system = page(PromptStyle::Full).unwrap().system;
+            let calls: Vec<&str> =
+                system.split("\n\n").filter(|part| part.starts_with("<tool_call>")).collect();
+            let [python, score] = calls[..] else { panic!("{system}") };
+            let code = EXAMPLE.to_owned();
+            assert_eq!(format.parse(python).action, Action::Python { code });
+            assert_eq!(format.parse(score).action, Action::Score);
+            assert_eq!(system.contains("string of JSON"), format == ToolCallFormat::Hermes);
+        }
+    }
+
+    #[test]
     fn a_page_alone_has_no_card() {
         let description =
             "## At a glance\n- Task: a\n- Target: `y` (number)\n- Metric: m\n\n## Data\n";
-        let of = |style| Prompt::from_page(description, style, Mode::Script, PACKAGES).unwrap();
+        let of =
+            |style| Prompt::from_page(description, style, CODE, Mode::Script, PACKAGES).unwrap();
         assert_eq!(of(PromptStyle::Card), of(PromptStyle::Brief));
     }
 

@@ -5,7 +5,7 @@
 //! A trajectory keeps the text of each turn and how its script ended, but not the script itself:
 //! how a script stands in a turn depends on the agent.
 
-use crate::grammar;
+use crate::grammar::ToolCallFormat;
 use crate::linear;
 use crate::search::operator::read_script;
 use crate::trajectory::{Source, Tool, Trajectory};
@@ -34,7 +34,7 @@ pub fn scripts(trajectory: &Trajectory) -> Vec<Script> {
         .collect()
 }
 
-/// The script in a turn of any form: the turn grammar, an action of MLE-Dojo's agent, or an answer
+/// The script in a turn of any form: the turn grammar in either format of calls, an action of MLE-Dojo's agent, or an answer
 /// with one block of code. `None` if there is none.
 ///
 /// # Examples
@@ -47,10 +47,11 @@ pub fn scripts(trajectory: &Trajectory) -> Vec<Script> {
 /// assert_eq!(code_of_turn("I will train a forest."), None);
 /// ```
 pub fn code_of_turn(text: &str) -> Option<String> {
-    match grammar::parse(text).action {
-        Action::Python { code } => Some(code),
-        Action::Score | Action::Answer => None,
-        Action::Malformed { .. } => linear::script_of_action(text)
+    let mut actions = ToolCallFormat::ALL.map(|format| format.parse(text).action).into_iter();
+    match actions.find(|action| !matches!(action, Action::Malformed { .. })) {
+        Some(Action::Python { code }) => Some(code),
+        Some(_) => None,
+        None => linear::script_of_action(text)
             .or_else(|| read_script(text).ok().map(|proposal| proposal.code)),
     }
 }
@@ -70,6 +71,8 @@ mod tests {
             let turn = script_turn(agent, "Try.", code);
             assert_eq!(code_of_turn(&turn).as_deref(), Some(code), "{turn}");
         }
+        let turn = ToolCallFormat::Hermes.python_turn("Try.", code);
+        assert_eq!(code_of_turn(&turn).as_deref(), Some(code), "{turn}");
         assert_eq!(code_of_turn("Plan.\n```python\nx = 1\n```").as_deref(), Some("x = 1\n"));
         for turn in [score_turn("How good?"), answer_turn("Done."), "```python\nx = 1".to_owned()] {
             assert_eq!(code_of_turn(&turn), None, "{turn}");

@@ -1,6 +1,6 @@
 //! Why a checkpoint could not be written or read.
 
-use super::store::VERSION;
+use super::store::{OLDEST, VERSION};
 use crate::checkpoint::policy::PolicyError;
 use crate::model::LoadError;
 use crate::optim::OptimError;
@@ -51,7 +51,7 @@ pub enum CheckpointError {
     },
     /// The file is of another version.
     #[error(
-        "`{path}` has version {found}, and this build reads version {VERSION}: finish the run with the build that began it, or begin another with that folder as `--model` and another `--out`"
+        "`{path}` has version {found}, and this build reads versions {OLDEST} to {VERSION}: finish the run with the build that began it, or begin another with that folder as `--model` and another `--out`"
     )]
     Version {
         /// The path of `training.json`.

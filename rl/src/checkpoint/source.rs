@@ -1,8 +1,12 @@
 //! Where a policy comes from: a name or a folder.
 
+use crate::checkpoint::policy::{self, PolicyError};
 use crate::checkpoint::{CheckpointError, Checkpoints};
 use crate::model::Published;
+use crate::run::settings::{SettingsError, at, of_run};
+use crate::text::template;
 use crate::train::presets::Scale;
+use agents::grammar::ToolCallFormat;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 
@@ -69,12 +73,27 @@ pub enum SourceError {
     /// A run that has not come to its first checkpoint.
     #[error("the run `{0}` has no checkpoint yet; let it go on, or give another `--model`")]
     NoCheckpoint(Utf8PathBuf),
-    /// The cache is unreadable.
-    #[error("failed to read the Hugging Face cache")]
+    /// The cache, or a file of the policy, is unreadable.
+    #[error("failed to read the Hugging Face cache or the policy's files")]
     Io(#[from] std::io::Error),
     /// The run's checkpoints are unreadable.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// The settings of the policy's run are unreadable.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The policy's own files are unreadable.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A file of the tokenizer is damaged.
+    #[error("failed to parse `{path}`; copy it again from where the model comes from")]
+    Tokenizer {
+        /// The path of `tokenizer_config.json`.
+        path: Utf8PathBuf,
+        /// The parser's error, with line and column.
+        #[source]
+        source: serde_json::Error,
+    },
 }
 
 /// Finds what `name` means: `tiny` or `small`, a published model's name, a run's folder (its newest
@@ -102,6 +121,34 @@ pub fn locate(name: &str) -> Result<PolicySource, SourceError> {
         Some(checkpoint) => Ok(PolicySource::Folder(checkpoint.folder().to_owned())),
         None => Err(SourceError::NoCheckpoint(folder)),
     }
+}
+
+/// How the policy in `folder` writes its tool calls: as the settings of the run say of which it is a
+/// checkpoint, else as its tokenizer says if that is one of ours. `None` for a policy that learnt
+/// neither format here, such as a published model.
+///
+/// # Errors
+/// [`SourceError`] if one of these files is damaged.
+pub fn tool_call_format(folder: &Utf8Path) -> Result<Option<ToolCallFormat>, SourceError> {
+    let run = folder.parent().filter(|parent| parent.file_name() == Some("checkpoints"));
+    if let Some(run) = run.and_then(Utf8Path::parent)
+        && let Some(settings) = of_run(run)?
+        && at(&settings, "rules").is_some()
+    {
+        let named = at(&settings, "rules.tool_call_format").and_then(toml::Value::as_str);
+        let is_named = |format: &ToolCallFormat| Some(format.name()) == named;
+        // Settings leave the default out.
+        return Ok(Some(ToolCallFormat::ALL.into_iter().find(is_named).unwrap_or_default()));
+    }
+    let file = "tokenizer_config.json";
+    let own = folder.join(file);
+    let path = if own.is_file() { own } else { policy::base_of(folder)?.join(file) };
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let config = serde_json::from_slice(&fs::read(&path)?)
+        .map_err(|source| SourceError::Tokenizer { path, source })?;
+    Ok(template::tool_call_format(&config))
 }
 
 /// The folder itself, where it is a link: what was made with it is then not taken for what another
@@ -169,6 +216,29 @@ mod tests {
             let found = locate(checkpoints.join(name).as_str()).unwrap();
             assert_eq!(found, PolicySource::Folder(step.clone()), "{name}");
         }
+    }
+
+    #[test]
+    fn format_of_calls_is_that_of_the_run_or_of_our_tokenizer() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = Utf8Path::from_path(dir.path()).unwrap();
+        let step = run.join("checkpoints/step-000040");
+        fs::create_dir_all(&step).unwrap();
+        assert_eq!(tool_call_format(&step).unwrap(), None);
+        let config = step.join("tokenizer_config.json");
+        fs::write(&config, "{\"chat_template\": \"\"}").unwrap();
+        assert_eq!(tool_call_format(&step).unwrap(), None);
+        let template = template::response_template(ToolCallFormat::Hermes);
+        fs::write(&config, serde_json::json!({"response_template": template}).to_string()).unwrap();
+        assert_eq!(tool_call_format(&step).unwrap(), Some(ToolCallFormat::Hermes));
+        fs::write(run.join("settings.toml"), "[rules]\nprompt = \"full\"\n").unwrap();
+        assert_eq!(tool_call_format(&step).unwrap(), Some(ToolCallFormat::Code));
+        fs::write(run.join("settings.toml"), "[rules]\ntool_call_format = \"hermes\"\n").unwrap();
+        assert_eq!(tool_call_format(&step).unwrap(), Some(ToolCallFormat::Hermes));
+        fs::remove_file(run.join("settings.toml")).unwrap();
+        fs::write(&config, "{").unwrap();
+        let error = tool_call_format(&step).unwrap_err().to_string();
+        assert!(error.contains("tokenizer_config.json"), "{error}");
     }
 
     #[test]

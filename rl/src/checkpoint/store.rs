@@ -3,13 +3,15 @@
 //! ```text
 //! <run>/checkpoints/step-000120/
 //!   model.safetensors config.json generation_config.json tokenizer.json tokenizer_config.json
-//!   optimizer.safetensors     moments, and f32 weights where the model's own are narrower
-//!   training.json             step, and whatever the loop wants back
+//!   trainer/optimizer.safetensors     moments, and f32 weights where the model's own are narrower
+//!   training.json                     step, and whatever the loop wants back
 //! <run>/checkpoints/best      a link to the checkpoint of the best validation, if there is one
 //! ```
-//! The folder is itself a Hugging Face model. It is built under a temporary name and renamed when
-//! every file is on disk, so a folder with the right name is complete. A run goes on from its
-//! newest checkpoint; from another one after it was wound back to it ([`Resume`]).
+//! The folder is itself a Hugging Face model. vLLM and SGLang take every `*.safetensors` in it for
+//! weights of the model, so what else is of that kind lies in `trainer/`. It is built under a
+//! temporary name and renamed when every file is on disk, so a folder with the right name is
+//! complete. A run goes on from its newest checkpoint; from another one after it was wound back to
+//! it ([`Resume`]).
 
 use super::error::CheckpointError;
 use crate::checkpoint::policy;
@@ -25,8 +27,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tasks::files;
 
-/// The version of `training.json` that this build reads and writes.
-pub(super) const VERSION: u32 = 3;
+/// The version of checkpoints that this build writes.
+pub(super) const VERSION: u32 = 4;
+/// The oldest version that it reads. Before version 4 the optimizer's state lay beside the model.
+pub(super) const OLDEST: u32 = 3;
+
+const OPTIMIZER: &str = "trainer/optimizer.safetensors";
+const OLD_OPTIMIZER: &str = "optimizer.safetensors";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -250,8 +257,9 @@ impl Checkpoint {
     /// [`PolicyError::NotOne`](policy::PolicyError::NotOne) naming what is missing.
     pub fn open(folder: &Utf8Path) -> Result<Self, CheckpointError> {
         policy::require(&policy::base_of(folder)?, &policy::FILES)?;
-        policy::require(folder, &["optimizer.safetensors", "training.json"])?;
+        policy::require(folder, &["training.json"])?;
         let training: Training<serde_json::Value> = read_training(folder)?;
+        policy::require(folder, &[optimizer_file(training.version)])?;
         Ok(Self { step: training.step, folder: folder.to_owned() })
     }
 
@@ -264,7 +272,8 @@ impl Checkpoint {
             Qwen3Config::open(&self.folder).map_err(LoadError::from)?;
             Weights::open(&self.folder)?;
         }
-        Weights::map(&[self.folder.join("optimizer.safetensors")])?;
+        let Training { version, .. } = read_training::<serde_json::Value>(&self.folder)?;
+        Weights::map(&[self.folder.join(optimizer_file(version))])?;
         Ok(())
     }
 
@@ -292,8 +301,8 @@ impl Checkpoint {
     /// # Errors
     /// [`CheckpointError`] if the state is of another model.
     pub fn restore(&self, optimizer: &mut AdamW) -> Result<(), CheckpointError> {
-        let saved = Weights::map(&[self.folder.join("optimizer.safetensors")])?;
         let training: Training<serde_json::Value> = read_training(&self.folder)?;
+        let saved = Weights::map(&[self.folder.join(optimizer_file(training.version))])?;
         Ok(optimizer.restore(&saved, training.updates)?)
     }
 }
@@ -310,9 +319,17 @@ pub fn write(
 ) -> Result<u64, CheckpointError> {
     save_folder(model, folder).map_err(written)?;
     tokenizer.save(folder)?;
-    let path = folder.join("optimizer.safetensors");
+    let path = folder.join(OPTIMIZER);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
     write_safetensors(&path, &optimizer.state()).map_err(written)?;
     Ok(optimizer.updates())
+}
+
+/// Where a checkpoint of a version has the optimizer's state.
+fn optimizer_file(version: u32) -> &'static str {
+    if version < 4 { OLD_OPTIMIZER } else { OPTIMIZER }
 }
 
 fn read_training<S: DeserializeOwned>(folder: &Utf8Path) -> Result<Training<S>, CheckpointError> {
@@ -324,7 +341,7 @@ fn read_training<S: DeserializeOwned>(folder: &Utf8Path) -> Result<Training<S>, 
     let text = fs::read(&path)?;
     let parse = |source| CheckpointError::Training { path: path.clone(), source };
     let Versioned { version } = serde_json::from_slice(&text).map_err(parse)?;
-    if version != VERSION {
+    if !(OLDEST..=VERSION).contains(&version) {
         return Err(CheckpointError::Version { path, found: version });
     }
     serde_json::from_slice(&text).map_err(parse)
@@ -380,6 +397,40 @@ mod tests {
         let error = checkpoints.latest().unwrap_err().to_string();
         assert!(error.contains("version 1") && error.contains("--model"), "{error}");
         assert!(policy::open(saved.folder(), Kind::Float, Device::Cpu).is_ok());
+    }
+
+    #[test]
+    fn a_checkpoint_has_no_tensors_beside_its_weights_and_older_ones_are_resumed() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let checkpoints = Checkpoints::new(dir, 2);
+        let (model, tokenizer) = small();
+        let mut optimizer = AdamW::new(&model, AdamConfig::default());
+        let saved = checkpoints
+            .save(1, &|folder| write(folder, &model, &tokenizer, &optimizer), &(), None)
+            .unwrap();
+        // vLLM and SGLang load all of them as the model.
+        let tensors: Vec<Utf8PathBuf> = saved
+            .folder()
+            .read_dir_utf8()
+            .unwrap()
+            .map(|entry| entry.unwrap().into_path())
+            .filter(|path| path.extension() == Some("safetensors"))
+            .collect();
+        assert_eq!(tensors, [saved.folder().join("model.safetensors")]);
+
+        let (path, moved) = (saved.folder().join("training.json"), saved.folder().join(OPTIMIZER));
+        let text = fs::read_to_string(&path).unwrap();
+        let (now, before) = (format!("\"version\": {VERSION}"), "\"version\": 3");
+        assert!(text.contains(&now), "{text}");
+        fs::write(&path, text.replace(&now, before)).unwrap();
+        // A version 3 that was moved by hand is not taken for a whole one.
+        let error = Checkpoint::open(saved.folder()).unwrap_err().to_string();
+        assert!(error.contains("no `optimizer.safetensors`"), "{error}");
+        fs::rename(&moved, saved.folder().join(OLD_OPTIMIZER)).unwrap();
+        let older = checkpoints.latest().unwrap().unwrap();
+        assert_eq!((older.step(), older.folder()), (1, saved.folder()));
+        older.restore(&mut optimizer).unwrap();
     }
 
     #[test]

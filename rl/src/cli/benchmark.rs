@@ -5,6 +5,7 @@ use super::{NotPlayed, ProgressBars, RunFlags};
 use crate::eval::benchmark::{self, BenchData, BenchEvalError, BenchEvalSettings};
 use crate::run::settings::{Validate as _, claim, resolve};
 use crate::run::stop::Stop;
+use agents::grammar::ToolCallFormat;
 use agents::preset::Preset;
 use agents::run::stop::AgentStop;
 use anyhow::{Context as _, Result};
@@ -94,6 +95,18 @@ impl BenchFlags {
         let RunFlags { out, config, set, .. } = common;
         let preset = self.preset.as_deref().context("name the scaffold: `--preset NAME`")?;
         let preset = Preset::load(preset, &[])?;
+        let default = ToolCallFormat::default();
+        for (policy, format) in policies.tool_call_formats()? {
+            if format != default {
+                tracing::warn!(
+                    policy,
+                    "writes its tool calls as `{}`, and the ReAct scaffold of benchmarks asks for \
+                     `{}`: its turns may be malformed there",
+                    format.name(),
+                    default.name()
+                );
+            }
+        }
         let flags = Table::try_from(BenchSettingFlags {
             data: data_folder(bench, self.data.as_deref())?,
             policies: policies.sources(),

@@ -5,7 +5,7 @@ use super::policies::NamedPolicies;
 use super::{ProgressBars, RunFlags};
 use crate::eval::{self, EvalSettings};
 use crate::report::LearntSection;
-use crate::run::settings::{Validate as _, claim, resolve};
+use crate::run::settings::{Validate as _, claim, own, resolve};
 use anyhow::{Result, bail};
 use camino::Utf8PathBuf;
 use clap::Args;
@@ -76,8 +76,11 @@ impl EvalArgs {
         let scale = policies.scale()?;
         let mut flags = Table::try_from(&self.settings)?;
         flags.insert("policies".into(), toml::Value::try_from(policies.sources())?);
-        let settings: EvalSettings =
-            resolve(&EvalSettings::defaults(scale), config.as_deref(), flags, set)?;
+        let mut defaults = EvalSettings::defaults(scale);
+        if own("rules.tool_call_format", config.as_deref(), set)?.is_none() {
+            defaults.rules.tool_call_format = policies.tool_call_format()?;
+        }
+        let settings: EvalSettings = resolve(&defaults, config.as_deref(), flags, set)?;
         let settings = settings.check()?;
         claim(out, &*settings, &["rollout.script_cache", "rollout.workers"])?;
         let device = self.common.device()?;

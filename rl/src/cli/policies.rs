@@ -2,11 +2,12 @@
 
 use super::{cache_of, scale_of};
 use crate::checkpoint::policy;
-use crate::checkpoint::source::{PolicySource, locate};
+use crate::checkpoint::source::{PolicySource, locate, tool_call_format};
 use crate::eval::PolicyContestant;
 use crate::model::Qwen3;
 use crate::rollout::RolloutSettings;
 use crate::train::presets::{Dtype, Scale};
+use agents::grammar::ToolCallFormat;
 use anyhow::{Result, bail};
 use camino::Utf8PathBuf;
 use tasks::stream::Stream;
@@ -55,6 +56,37 @@ impl NamedPolicies {
             Some((_, folder)) => scale_of(&PolicySource::Folder(folder.clone())),
             None => Ok(Scale::Tiny),
         }
+    }
+
+    /// How those write their tool calls that learnt a format here, by name.
+    ///
+    /// # Errors
+    /// If a file that says so is damaged.
+    pub(super) fn tool_call_formats(&self) -> Result<Vec<(&str, ToolCallFormat)>> {
+        let mut formats = Vec::new();
+        for (name, folder) in &self.named {
+            formats.extend(tool_call_format(folder)?.map(|format| (name.as_str(), format)));
+        }
+        Ok(formats)
+    }
+
+    /// The format of calls in episodes that all of them play; the default if none learnt one.
+    ///
+    /// # Errors
+    /// If they learnt different ones: the episodes of an evaluation have the same rules.
+    pub(super) fn tool_call_format(&self) -> Result<ToolCallFormat> {
+        let formats = self.tool_call_formats()?;
+        let Some(&(first, format)) = formats.first() else { return Ok(ToolCallFormat::default()) };
+        if let Some((other, found)) = formats.iter().find(|(_, found)| *found != format) {
+            bail!(
+                "`{first}` writes its tool calls as `{}` and `{other}` as `{}`; evaluate them one by \
+                 one, or say what all are to write: `--set rules.tool_call_format={}`",
+                format.name(),
+                found.name(),
+                found.name()
+            );
+        }
+        Ok(format)
     }
 
     /// Names and sources, in the order of tables.

@@ -9,6 +9,7 @@ use crate::run::settings::{Validate as _, warn_of_old_name};
 use crate::serve::{InferenceConfig, InferenceServer};
 use crate::train::presets::{Dtype, Scale};
 use anyhow::{Result, bail};
+use camino::Utf8Path;
 use clap::Args;
 use std::net::IpAddr;
 use tasks::units::ByteSize;
@@ -20,14 +21,15 @@ pub(super) struct PolicyServeArgs {
     /// A run of `rl sft` or `rl train`, a model's folder or name.
     #[arg(long)]
     model: String,
-    /// The name of the model in requests and responses [default: as given to `--model`].
+    /// The name of the model in requests and responses [default: the last part of `--model`, of a
+    /// checkpoint the name of its run].
     #[arg(long, value_name = "NAME")]
     served_model_name: Option<String>,
     /// The address to listen on. Other machines are served only with a key.
     #[arg(long, default_value = "127.0.0.1")]
     host: IpAddr,
     /// The port to listen on; 0 takes a free one.
-    #[arg(long, default_value_t = 8000)]
+    #[arg(long, default_value_t = 8001)]
     port: u16,
     /// The key that requests need, as `Authorization: Bearer KEY`.
     #[arg(long, env = "RL_API_KEY", hide_env_values = true, value_name = "KEY", value_parser = key)]
@@ -109,9 +111,10 @@ impl PolicyServeArgs {
         };
         let cache = cache_of(&[folder], &rollout, dtype, device)?;
         let (model, tokenizer) = policy::open_base(folder, dtype.kind(), device)?;
+        let name = self.served_model_name.unwrap_or_else(|| served_name(&self.model));
         let config = InferenceConfig {
             listen: (self.host, self.port).into(),
-            name: self.served_model_name.unwrap_or(self.model),
+            name: name.clone(),
             key: self.api_key,
             rows,
             context,
@@ -121,14 +124,51 @@ impl PolicyServeArgs {
         };
         let server = InferenceServer::bind(config.check()?, model, tokenizer)?;
         let address = server.address();
-        tracing::info!(%folder, %address, "serving");
+        tracing::info!(%folder, %address, model = name, "serving");
         println!("listening on http://{address}");
         server.run()?;
         Ok(String::new())
     }
 }
 
+/// A model's name without slashes: the last part of a path, or of a checkpoint in a run's folder the
+/// name of the run.
+fn served_name(model: &str) -> String {
+    let path = Utf8Path::new(model);
+    let real = path.canonicalize_utf8().ok();
+    let name = |path: &Utf8Path| {
+        let is_checkpoint = path.parent().and_then(Utf8Path::file_name) == Some("checkpoints");
+        let named = if is_checkpoint { path.ancestors().nth(2)? } else { path };
+        named.file_name().map(str::to_owned)
+    };
+    // A path such as `.` has no name of its own.
+    name(path).or_else(|| name(real.as_deref()?)).unwrap_or_else(|| model.to_owned())
+}
+
 /// A key that a client can send.
 fn key(secret: &str) -> std::result::Result<Token, BadToken> {
     Token::new(secret, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn served_name_is_the_last_part_of_a_path_or_the_run_of_a_checkpoint() {
+        for (model, name) in [
+            ("qwen3-8b", "qwen3-8b"),
+            ("generated/quickstart/grpo", "grpo"),
+            ("generated/quickstart/grpo/", "grpo"),
+            ("/runs/grpo/checkpoints/best", "grpo"),
+            ("grpo/checkpoints/step-000040/", "grpo"),
+        ] {
+            assert_eq!(served_name(model), name, "{model}");
+        }
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(
+            Some(served_name(".").as_str()),
+            here.file_name().and_then(|name| name.to_str())
+        );
+    }
 }

@@ -1,7 +1,8 @@
 //! `rl sft`.
 
 use super::{Continue, ProgressBars, RunFlags, folder_of, scale_of};
-use crate::checkpoint::source::{PolicySource, locate};
+use crate::checkpoint::source::{PolicySource, locate, tool_call_format};
+use crate::run::guide;
 use crate::run::settings::{Validate as _, claim, resolve};
 use crate::run::stop::Stop;
 use crate::train::sft::{self, SftSettings};
@@ -70,7 +71,10 @@ impl SftArgs {
     pub(super) fn run(&self, bars: &ProgressBars) -> Result<String> {
         let RunFlags { out, config, set, .. } = &self.common;
         let source = locate(&self.settings.model)?;
-        let defaults = SftSettings::defaults(scale_of(&source)?);
+        let mut defaults = SftSettings::defaults(scale_of(&source)?);
+        if let PolicySource::Folder(folder) = &source {
+            defaults.rules.tool_call_format = tool_call_format(folder)?.unwrap_or_default();
+        }
         let settings: SftSettings =
             resolve(&defaults, config.as_deref(), Table::try_from(&self.settings)?, set)?;
         let settings = settings.check()?;
@@ -80,6 +84,7 @@ impl SftArgs {
             );
         }
         claim(out, &*settings, &["workers"])?;
+        guide::write(out, guide::SFT)?;
         self.from.roll_back(out)?;
         let stop = Stop::on_signals().context("failed to listen for signals")?;
         folder_of(sft::run(&settings, &source, out, self.common.device()?, bars, &stop)?)

@@ -3,11 +3,11 @@
 use super::device_memory::DeviceMemory;
 use super::{Continue, ProgressBars, RunFlags, folder_of, host_memory, recipe_of, scale_of};
 use crate::checkpoint::policy;
-use crate::checkpoint::source::{PolicySource, locate};
+use crate::checkpoint::source::{PolicySource, locate, tool_call_format};
 use crate::model::Qwen3Config;
-use crate::run::device;
 use crate::run::settings::{Checked, Validate as _, at, claim, of_run, own, resolve};
 use crate::run::stop::Stop;
+use crate::run::{device, guide};
 use crate::train::grpo::{self, TrainSettings};
 use crate::train::plan;
 use anyhow::{Context, Result, bail};
@@ -92,8 +92,9 @@ impl TrainArgs {
         let scale = scale_of(&source)?;
         let config = config.as_deref().or(recipe_of(scale));
         let flags = Table::try_from(&self.settings)?;
-        let mut settings: TrainSettings =
-            resolve(&TrainSettings::defaults(scale), config, flags, set)?;
+        let mut defaults = TrainSettings::defaults(scale);
+        defaults.rules.tool_call_format = tool_call_format(folder)?.unwrap_or_default();
+        let mut settings: TrainSettings = resolve(&defaults, config, flags, set)?;
         // The optimizer keeps its moments in the largest form that fits the device, unless the user
         // or the run that is resumed has another form.
         let own = own("adam.optim", config, set)?;
@@ -110,6 +111,7 @@ impl TrainArgs {
         lasting.rollout.cache = settings.rollout.cache;
         lasting.rollout.merge_adapters = settings.rollout.merge_adapters;
         claim(out, &lasting, &TrainSettings::FREE)?;
+        guide::write(out, guide::TRAIN)?;
         self.from.roll_back(out)?;
         let stop = Stop::on_signals().context("failed to listen for signals")?;
         let ended = grpo::run(&fitted, folder, out, device, bars, &stop)?;

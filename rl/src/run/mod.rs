@@ -2,6 +2,7 @@
 //! a request to stop, a watchdog.
 
 pub mod device;
+pub(crate) mod guide;
 pub(crate) mod memory;
 pub mod metrics;
 pub mod recipes;

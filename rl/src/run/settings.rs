@@ -4,7 +4,7 @@
 //! exist is refused. The result is checked once ([`Validate::check`]), and written beside what it
 //! produced. Keys of the previous release ([`RENAMED_KEYS`]) are read, with a warning.
 
-use crate::run::recipes;
+use crate::run::{guide, recipes};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::Serialize;
@@ -304,11 +304,12 @@ fn written(folder: &Utf8Path) -> Result<Option<Table>, SettingsError> {
     if !path.is_file() {
         return Ok(None);
     }
-    // Settings alone are the trace of a start that failed before it made anything.
+    // Settings and a guide alone are the trace of a start that failed before it made anything.
+    let begun = ["settings.toml", guide::FILE];
     let has_results = folder
         .read_dir_utf8()?
         .filter_map(Result::ok)
-        .any(|entry| !entry.file_name().starts_with('.') && entry.file_name() != "settings.toml");
+        .any(|entry| !entry.file_name().starts_with('.') && !begun.contains(&entry.file_name()));
     if !has_results {
         return Ok(None);
     }

@@ -15,6 +15,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::response::Response;
+use minijinja::Value as Any;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -52,8 +53,7 @@ fn begin(
     let messages = messages(&mut parameters)?;
     let tools = Tools::take(&mut parameters, template)?;
     let form = form(OutputForm::take(&mut parameters)?, tools.forced)?;
-    let options: ChatTemplateKwargs = parameters.take("chat_template_kwargs")?.unwrap_or_default();
-    let options = ChatTemplateOptions { tools: tools.shown, thinking: options.enable_thinking };
+    let options = template_options(&mut parameters, tools.shown)?;
     parameters.neutral("modalities", &[json!(["text"])])?;
     parameters.neutral("store", &[json!(false)])?;
     parameters.neutral("add_generation_prompt", &[json!(true)])?;
@@ -79,11 +79,43 @@ fn begin(
         choices: (0..request.n)
             .map(|_| ChatChoice {
                 parser: TurnParser::new(reasoning, !options.tools.is_empty()),
+                is_single: tools.is_single,
                 calls: 0,
             })
             .collect(),
     };
     Ok((response, writer))
+}
+
+/// Reads `chat_template_kwargs` and `reasoning_effort`.
+///
+/// # Errors
+/// An [`ApiError`] for an effort that the model does not have, or if both decide on reasoning.
+pub(super) fn template_options(
+    parameters: &mut Parameters,
+    tools: Vec<Any>,
+) -> Result<ChatTemplateOptions, ApiError> {
+    let given: ChatTemplateKwargs = parameters.take("chat_template_kwargs")?.unwrap_or_default();
+    let name = "reasoning_effort";
+    let effort: Option<String> = parameters.take(name)?;
+    let thinking = match (effort.as_deref(), given.enable_thinking) {
+        (Some("none"), Some(true)) => {
+            let message = "`reasoning_effort` is `none`, and `enable_thinking` is true; give one of \
+                           them";
+            return Err(ApiError::invalid(name, message));
+        }
+        (Some("none"), _) => Some(false),
+        // OpenAI's default.
+        (Some("medium") | None, thinking) => thinking,
+        (Some(effort), _) => {
+            let message = format!(
+                "the model has no efforts of reasoning, so `{effort}` cannot be kept; leave \
+                 `reasoning_effort` out, or set it to `none` for a turn without reasoning"
+            );
+            return Err(ApiError::unsupported(name, message));
+        }
+    };
+    Ok(ChatTemplateOptions { tools, thinking })
 }
 
 /// The form of a turn, and the parameter that asks for it.
@@ -104,6 +136,8 @@ fn form(
 /// One choice while its text is parsed.
 struct ChatChoice {
     parser: TurnParser,
+    /// Whether calls after the first one are left out.
+    is_single: bool,
     /// Tool calls so far.
     calls: usize,
 }
@@ -127,9 +161,12 @@ impl ChatCompletion {
         if delta.reason.is_some() {
             parts.extend(choice.parser.finish());
         }
-        let calls =
-            parts.iter().filter(|part| matches!(part, MessagePart::ToolCall { .. })).count();
-        choice.calls += calls;
+        parts.retain(|part| {
+            let is_call = matches!(part, MessagePart::ToolCall { .. });
+            let is_kept = !is_call || choice.calls == 0 || !choice.is_single;
+            choice.calls += usize::from(is_call && is_kept);
+            is_kept
+        });
         let mut reason = finish_reason(delta.reason);
         // As at OpenAI and in vLLM, a call of the named function is no reason of its own.
         if choice.calls > 0 && reason == "stop" && !self.is_named {
@@ -256,6 +293,53 @@ impl ResponseWriter for ChatCompletion {
     fn prompts(&self, response: &mut Value) {
         if let Some(prompt) = &self.prompt {
             response["prompt_token_ids"] = json!(prompt);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serve::choice::FinishReason;
+
+    #[test]
+    fn calls_after_the_first_are_left_out_where_one_is_asked_for() {
+        let text =
+            "<tool_call>{\"name\": \"a\"}</tool_call>\n<tool_call>{\"name\": \"b\"}</tool_call>";
+        for (is_single, expected) in [(false, vec!["a", "b"]), (true, vec!["a"])] {
+            let completion = || ChatCompletion {
+                call: "call".into(),
+                prompt: None,
+                log_probs: false,
+                is_named: false,
+                choices: vec![ChatChoice {
+                    parser: TurnParser::new(None, true),
+                    is_single,
+                    calls: 0,
+                }],
+            };
+            let delta = |text: &str, reason| ChoiceDelta {
+                text: text.into(),
+                reason,
+                ..ChoiceDelta::default()
+            };
+            let name = |call: &Value| call["function"]["name"].as_str().unwrap().to_owned();
+            let whole = completion().choice(delta(text, Some(FinishReason::Stop)));
+            let calls = whole["message"]["tool_calls"].as_array().unwrap();
+            assert_eq!(calls.iter().map(name).collect::<Vec<_>>(), expected);
+            assert_eq!(whole["finish_reason"], "tool_calls");
+
+            let (mut streamed, mut writer) = (Vec::new(), completion());
+            let (first, second) = text.split_at(text.len() / 2 + 5);
+            for delta in [delta(first, None), delta(second, Some(FinishReason::Stop))] {
+                for chunk in writer.chunks(delta) {
+                    let calls =
+                        chunk["delta"]["tool_calls"].as_array().cloned().unwrap_or_default();
+                    streamed.extend(calls);
+                }
+            }
+            assert_eq!(streamed.iter().map(name).collect::<Vec<_>>(), expected);
+            assert!(streamed.iter().enumerate().all(|(place, call)| call["index"] == place));
         }
     }
 }

@@ -91,6 +91,11 @@ pub(super) struct StopRules {
     strings: Vec<String>,
     /// Ids of tokens that end it; the engine stops at them.
     ids: Vec<i64>,
+    /// Ids of tokens that end the model's turn, where control tokens are part of the text: these
+    /// are not, unless what ended the choice is included.
+    ending: Vec<i64>,
+    /// Whether control tokens are left out of the text.
+    skip_special: bool,
     /// Whether the text includes the string or token that ended it.
     is_included: bool,
     /// Stop strings that are complete within so many tokens do not count.
@@ -98,10 +103,14 @@ pub(super) struct StopRules {
 }
 
 impl StopRules {
-    pub(super) fn new(options: &RequestOptions) -> Self {
+    /// Those of a request to a model whose turns end with one of `ending`.
+    pub(super) fn new(options: &RequestOptions, ending: &[i64]) -> Self {
+        let needs_none = options.skip_special || options.ignore_eos;
         Self {
             strings: options.stop.clone(),
             ids: options.extras.stop_ids.clone(),
+            ending: if needs_none { Vec::new() } else { ending.to_vec() },
+            skip_special: options.skip_special,
             is_included: options.include_stop,
             min_tokens: options.extras.processors.min_tokens,
         }
@@ -219,7 +228,9 @@ impl ChoiceStream {
         if is_stop {
             self.stop_reason = id.into();
         }
-        if !self.tokenizer.is_control(id) && (!is_stop || self.stop.is_included) {
+        let is_hidden = self.stop.skip_special && self.tokenizer.is_control(id);
+        let is_end = is_stop || self.stop.ending.contains(&id);
+        if !is_hidden && (!is_end || self.stop.is_included) {
             text.push_str(&self.text.push(&bytes, self.count > self.stop.min_tokens));
         }
         Ok(TokenLogprob { id, log_prob: Some(log_prob), bytes, offset, top: self.top(top) })

@@ -11,8 +11,8 @@ use web::token::Token;
 ///
 /// | field | purpose | default of the command |
 /// | --- | --- | --- |
-/// | `listen` | where it listens; port 0 lets the system choose one | 127.0.0.1:8000 |
-/// | `name` | the name of the model in requests and responses | `--model` as given |
+/// | `listen` | where it listens; port 0 lets the system choose one | 127.0.0.1:8001 |
+/// | `name` | the name of the model in requests and responses | the last part of `--model` |
 /// | `key` | the bearer token that requests need | none: only this machine is served |
 /// | `rows` | sequences that are generated at once (vLLM: `max_num_seqs`) | 16; large policies on a CPU: 4 |
 /// | `context` | tokens of a prompt and its completion (vLLM: `max_model_len`) | 4096; large policies on a GPU: 8192 |

@@ -4,6 +4,8 @@
 //! POST /v1/chat/completions   messages in, a message out; tool calls, reasoning
 //! POST /v1/completions        text or token ids in, text and token ids out
 //! GET  /v1/models             the one model that is served
+//! POST /tokenize, /detokenize text or messages as token ids, and back
+//! GET  /health, /version      whether it generates; the version of this program
 //! ```
 //! Only the connections are asynchronous. One thread owns the engine. A request becomes one job
 //! per choice, and jobs join and leave the batch at every step (`generate::jobs`). The engine returns
@@ -27,6 +29,7 @@ mod respond;
 mod server;
 mod structured;
 mod text;
+mod tokens;
 mod tools;
 mod turn_parser;
 

@@ -30,6 +30,8 @@ pub(super) struct RequestOptions {
     pub(super) stop: Vec<String>,
     /// `include_stop_str_in_output`: whether what ended a choice is part of its text.
     pub(super) include_stop: bool,
+    /// `skip_special_tokens`: whether sampled control tokens are left out of the text.
+    pub(super) skip_special: bool,
     /// `ignore_eos`: whether generation continues after the token that ends a turn.
     pub(super) ignore_eos: bool,
     /// `stream`: whether deltas are sent while they are generated.
@@ -83,7 +85,6 @@ impl RequestOptions {
             return Err(ApiError::invalid("n", "`n` is 0; it must be at least 1"));
         }
         parameters.neutral("best_of", &[json!(1), json!(n)])?;
-        parameters.neutral("skip_special_tokens", &[json!(true)])?;
         // Only slow tokenizers of transformers would put spaces there.
         parameters.neutral("spaces_between_special_tokens", &[json!(true), json!(false)])?;
         let stop = match parameters.take("stop")? {
@@ -111,6 +112,7 @@ impl RequestOptions {
             seed: parameters.take::<i64>("seed")?.map(i64::cast_unsigned),
             stop,
             include_stop: parameters.take("include_stop_str_in_output")?.unwrap_or(false),
+            skip_special: parameters.take("skip_special_tokens")?.unwrap_or(true),
             ignore_eos: parameters.take("ignore_eos")?.unwrap_or(false),
             stream,
             usage: options.is_some_and(|options| options.include_usage),

@@ -10,6 +10,7 @@ use super::parameters::BODY;
 use super::request_options::RequestOptions;
 use super::respond::{PendingResponse, ResponseHead, page};
 use super::structured::OutputForm;
+use super::tokens::{detokenize, tokenize};
 use crate::generate::NativeGenerator;
 use crate::generate::engine::{Engine, TurnOptions};
 use crate::generate::jobs::{GenerationJob, generate};
@@ -43,6 +44,8 @@ use web::token::is_from_a_page;
 
 /// Connections at a time; more wait to be accepted.
 const CONNECTIONS: usize = 1024;
+/// The route that says whether the server generates.
+const HEALTH: &str = "/health";
 /// Time for running requests to end at shutdown.
 const DRAIN: Duration = Duration::from_secs(10);
 
@@ -59,7 +62,7 @@ pub(super) struct InferenceState {
     /// Made for the first request that needs them.
     grammars: OnceLock<Result<Grammars, String>>,
     /// The largest number of tokens of a prompt and its choice together.
-    capacity: usize,
+    pub(super) capacity: usize,
     jobs: UnboundedSender<GenerationJob>,
     /// A permit per choice that runs or waits.
     permits: Arc<Semaphore>,
@@ -112,10 +115,7 @@ impl InferenceState {
         options: &RequestOptions,
         limit: usize,
     ) -> Result<PendingResponse, ApiError> {
-        let model = &self.config.name;
-        if let Some(requested) = options.model.as_ref().filter(|requested| *requested != model) {
-            return Err(ApiError::model(requested, model));
-        }
+        self.check_model(options.model.as_deref())?;
         for ids in &prompts {
             if ids.len() >= self.capacity {
                 return Err(ApiError::too_long(param, ids.len(), self.capacity));
@@ -162,15 +162,27 @@ impl InferenceState {
             choices.push(ChoiceStream::new(
                 index,
                 tokenizer,
-                StopRules::new(options),
+                StopRules::new(options, &self.ending),
                 echo,
                 receiver,
             ));
         }
         let id = format!("{kind}-{:016x}{number:08x}", self.entropy);
-        let head = ResponseHead { id, created: now(), model: model.clone() };
+        let head = ResponseHead { id, created: now(), model: self.config.name.clone() };
         let (stream, usage) = (options.stream, options.usage);
         Ok(PendingResponse { head, choices, n: options.n, prompt_tokens, stream, usage })
+    }
+
+    /// Checks that a request which names a model names this one.
+    ///
+    /// # Errors
+    /// An [`ApiError`] with the name of the served model.
+    pub(super) fn check_model(&self, requested: Option<&str>) -> Result<(), ApiError> {
+        let served = &self.config.name;
+        match requested.filter(|requested| requested != served) {
+            Some(requested) => Err(ApiError::model(requested, served)),
+            None => Ok(()),
+        }
     }
 
     fn model(&self) -> Value {
@@ -322,6 +334,10 @@ fn router(shared: Arc<InferenceState>) -> Router {
         .route("/v1/completions", post(completions))
         .route("/v1/models", get(models))
         .route("/v1/models/{*name}", get(model))
+        .route("/tokenize", post(tokenize))
+        .route("/detokenize", post(detokenize))
+        .route("/version", get(version))
+        .route(HEALTH, get(health))
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)
         .layer(DefaultBodyLimit::max(BODY))
@@ -338,9 +354,20 @@ async fn authorize(
         return ApiError::page().into_response();
     }
     match &shared.config.key {
+        // Whoever starts a server asks it, such as Kubernetes, and has no key; nor does vLLM want one.
+        _ if request.uri().path() == HEALTH => next.run(request).await,
         Some(key) if !key.is_in(request.headers()) => ApiError::key().into_response(),
         _ => next.run(request).await,
     }
+}
+
+/// Whether the server generates: 200, or 503 once it no longer does.
+async fn health(State(shared): State<Arc<InferenceState>>) -> StatusCode {
+    if shared.jobs.is_closed() { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK }
+}
+
+async fn version() -> Response {
+    page(&json!({"version": env!("CARGO_PKG_VERSION")}))
 }
 
 async fn models(State(shared): State<Arc<InferenceState>>) -> Response {
@@ -359,7 +386,8 @@ async fn model(
 }
 
 async fn unknown_route(uri: Uri) -> ApiError {
-    let known = "`/v1/chat/completions`, `/v1/completions` and `/v1/models`";
+    let known = "`/v1/chat/completions`, `/v1/completions`, `/v1/models`, `/tokenize`, \
+                 `/detokenize`, `/version` and `/health`";
     let message = format!("there is no route `{}`; the routes are {known}", uri.path());
     ApiError::route(StatusCode::NOT_FOUND, message)
 }

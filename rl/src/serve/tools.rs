@@ -19,6 +19,8 @@ pub(super) struct Tools {
     pub(super) forced: Option<OutputForm>,
     /// Whether `tool_choice` names the function.
     pub(super) is_named: bool,
+    /// Whether only the first call of a turn counts, as in vLLM.
+    pub(super) is_single: bool,
 }
 
 #[derive(Deserialize)]
@@ -80,12 +82,7 @@ impl Tools {
         }
         let is_named = matches!(choice, ToolChoice::Function { .. });
         let forced = forced(&choice, &shown, several)?;
-        if forced.is_none() && !shown.is_empty() && !several {
-            let message = "a model that may choose can make several calls; leave \
-                           `parallel_tool_calls` out, or let `tool_choice` force a call";
-            return Err(ApiError::unsupported("parallel_tool_calls", message));
-        }
-        Ok(Self { shown, forced, is_named })
+        Ok(Self { shown, forced, is_named, is_single: !several })
     }
 }
 

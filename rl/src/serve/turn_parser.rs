@@ -2,12 +2,19 @@
 //!
 //! ```text
 //! <think>REASONING</think>CONTENT<tool_call>\n{"name": NAME, "arguments": {…}}\n</tool_call>
+//! <think>REASONING</think>CONTENT<tool_call>\npython\n<code>\nSCRIPT\n</code>\n</tool_call>
 //! ```
-//! Nothing is trimmed: joined with the tags, the parts are the sampled text, except for white
-//! space after a call. A call that is not JSON or is never closed is content.
+//! The second form, which policies write whose `tool_call_format` is `code`, becomes a call of
+//! `python` with the argument `code`. Nothing is trimmed: joined with the tags, the parts are the
+//! sampled text, except for scripts in that form and white space after a call. A call that has
+//! neither form or is never closed is content.
 
 use super::text::settled;
+use agents::grammar::ToolCallFormat;
+use sandbox::env::Action;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::json;
 use serde_json::value::RawValue;
 
 const THINK: (&str, &str) = ("<think>", "</think>");
@@ -128,7 +135,7 @@ impl TurnParser {
                 false
             }
             ParserState::ToolCall => {
-                let Some(at) = self.held.find(CALL.1) else { return false };
+                let Some(at) = end_of_call(&self.held) else { return false };
                 let rest = self.held.split_off(at + CALL.1.len());
                 let body = std::mem::replace(&mut self.held, rest);
                 let call = call(&body[..at]);
@@ -166,7 +173,35 @@ impl TurnParser {
     }
 }
 
+/// Where the closing tag of a call begins; `None` while it may be still to come. A script may print
+/// such a tag, so the first one counts behind which the call is whole, or the first of all if another
+/// call begins before there is such a one.
+fn end_of_call(held: &str) -> Option<usize> {
+    let mut ends = held.match_indices(CALL.1).map(|(at, _)| at);
+    let first = ends.next()?;
+    if !is_within_script(&held[..first]) {
+        return Some(first);
+    }
+    let next_call = held[first..].find(CALL.0).map_or(held.len(), |at| first + at);
+    let whole = ends.take_while(|&at| at < next_call).find(|&at| !is_within_script(&held[..at]));
+    whole.or_else(|| (next_call < held.len()).then_some(first))
+}
+
+/// Whether the beginning of a call ends within its script.
+fn is_within_script(body: &str) -> bool {
+    let body = body.trim();
+    if body.starts_with('{') {
+        return serde_json::from_str::<IgnoredAny>(body).is_err_and(|error| error.is_eof());
+    }
+    body.starts_with("python") && body.contains("<code>") && !body.ends_with("</code>")
+}
+
 fn call(body: &str) -> Option<MessagePart> {
+    let turn = format!("{}{body}{}", CALL.0, CALL.1);
+    if let Action::Python { code } = ToolCallFormat::Code.parse(&turn).action {
+        let arguments = json!({"code": code}).to_string();
+        return Some(MessagePart::ToolCall { name: "python".into(), arguments });
+    }
     let call: ToolCallBody<'_> = serde_json::from_str(body).ok()?;
     let arguments = call.arguments.map_or("{}", RawValue::get);
     arguments
@@ -224,10 +259,37 @@ mod tests {
     }
 
     #[test]
+    fn script_between_code_tags_is_a_call_of_python() {
+        let script = "print('</tool_call>')\nx = \"é\\n\"";
+        let expected = json!({"code": script}).to_string();
+        for format in ToolCallFormat::ALL {
+            let turn = format.python_turn("try", script);
+            let parts = read(&turn, Some(false), true);
+            let [thought, blank, MessagePart::ToolCall { name, arguments }] = &parts[..] else {
+                panic!("{}: {parts:?}", format.name())
+            };
+            assert_eq!((thought, blank), (&reasoning("try"), &content("\n")));
+            assert_eq!(name, "python");
+            let arguments: serde_json::Value = serde_json::from_str(arguments).unwrap();
+            assert_eq!(arguments.to_string(), expected);
+            assert_eq!(read(&turn, None, false), [content(&turn)]);
+        }
+        // A tag in a script that is never closed does not swallow the next call.
+        let parts = read(
+            "<tool_call>{\"a</tool_call>b<tool_call>{\"name\": \"f\"}</tool_call>",
+            None,
+            true,
+        );
+        assert_eq!(parts.last(), Some(&call("f", "{}")));
+    }
+
+    #[test]
     fn broken_tool_call_is_content() {
         for text in [
             "<tool_call>{\"name\": \"x\", \"arguments\": {}",
             "<tool_call>x</tool_call>",
+            "<tool_call>\npython\nprint(1)\n</tool_call>",
+            "<tool_call>\npython\n<code>\nprint(1)\n</tool_call>",
             "<tool_call>{\"arguments\": {}}</tool_call>\n.",
             "<tool_call>{\"name\": \"x\", \"arguments\": \"y\"}</tool_call>",
             "<tool_call>[]",
@@ -246,7 +308,7 @@ mod tests {
     proptest! {
         #[test]
         fn parts_do_not_depend_on_chunks(
-            chunks in prop::collection::vec("(</?think>|</?tool_call>|<|t|\\{\"name\":\"f\"\\}| |\n|</){0,4}", 0..8),
+            chunks in prop::collection::vec("(</?think>|</?tool_call>|python|</?code>|<|t|\\{\"name\":\"f\"\\}|\\{\"| |\n|</){0,4}", 0..8),
             reasoning in prop::option::of(any::<bool>()), has_tools: bool,
         ) {
             let join = |parts: Vec<MessagePart>| {

@@ -5,6 +5,10 @@
 //! or a script's output contains can open or close a turn. Tags of the turn grammar are ordinary
 //! vocabulary, as in Qwen3: the policy writes them itself.
 
+pub use super::pieces::Pieces;
+
+use crate::text::template::{JINJA, RESPONSE_TEMPLATE, response_template};
+use agents::grammar::ToolCallFormat;
 use aho_corasick::{AhoCorasick, MatchKind};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -43,33 +47,6 @@ const TAGS: [&str; 10] = [
     "<answer>",
     "</answer>",
 ];
-
-/// Merges may cover white space and punctuation, up to the end of a line. Scripts repeat whole
-/// lines. As one token, a line is sampled in one step and cannot be misspelt, which a policy of a
-/// million parameters needs. Rare text falls back to short tokens as in any BPE.
-const LINES: &str = r"[^\r\n]+\n?|[\r\n]+";
-
-/// Merges stay within a word with the space before it, a number, or a run of signs. A script is
-/// then put together from words, and any two of them can meet.
-const WORDS: &str = r" ?[A-Za-z_]+| ?[0-9]+(?:\.[0-9]+)?| ?[^\sA-Za-z0-9_]+|\s+";
-
-/// What the tokens of a vocabulary are made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pieces {
-    /// Up to whole lines.
-    Lines,
-    /// Words, numbers and signs.
-    Words,
-}
-
-impl Pieces {
-    fn pattern(self) -> &'static str {
-        match self {
-            Self::Lines => LINES,
-            Self::Words => WORDS,
-        }
-    }
-}
 
 /// The files of a tokenizer that transformers looks for. Only the first is read here, and by
 /// [`ChatTemplate`](crate::text::template::ChatTemplate) the next two; all are copied with the
@@ -170,9 +147,7 @@ impl Tokenizer {
         Self::new(files, &path)
     }
 
-    /// Learns a byte-level BPE vocabulary of at most `vocab_size` tokens, within `pieces`, from
-    /// `texts`. The same
-    /// texts in the same order give the same file.
+    /// As [`Self::train_for`], with calls in [`ToolCallFormat::Code`].
     ///
     /// # Errors
     /// [`TokenizerError::Train`].
@@ -181,7 +156,22 @@ impl Tokenizer {
         vocab_size: usize,
         pieces: Pieces,
     ) -> Result<Self, TokenizerError> {
-        let pattern = SplitPattern::Regex(pieces.pattern().into());
+        Self::train_for(texts, vocab_size, pieces, ToolCallFormat::Code)
+    }
+
+    /// Learns a byte-level BPE vocabulary of at most `vocab_size` tokens, within `pieces`, from
+    /// `texts`, whose turns write calls in `format`. The same texts in the same order give the same
+    /// file.
+    ///
+    /// # Errors
+    /// [`TokenizerError::Train`].
+    pub fn train_for(
+        texts: &[String],
+        vocab_size: usize,
+        pieces: Pieces,
+        format: ToolCallFormat,
+    ) -> Result<Self, TokenizerError> {
+        let pattern = SplitPattern::Regex(pieces.pattern(format).into());
         let split = Split::new(pattern, SplitDelimiterBehavior::Isolated, false)
             .map_err(TokenizerError::Train)?;
         let bytes = ByteLevel::new(false, false, false);
@@ -217,7 +207,8 @@ impl Tokenizer {
             "eos_token": END_OF_TURN,
             "pad_token": END_OF_TEXT,
             "clean_up_tokenization_spaces": false,
-            "chat_template": crate::text::template::JINJA,
+            "chat_template": JINJA,
+            RESPONSE_TEMPLATE: response_template(format),
         });
         let settings = serde_json::to_vec_pretty(&settings).map_err(io::Error::from)?;
         let files = BTreeMap::from([(FILES[0], vocabulary.into_bytes()), (FILES[1], settings)]);
@@ -449,6 +440,39 @@ mod tests {
         assert_eq!(parts("<code>\nprint"), ["<code>", "\n", "print"]);
         // What was never seen is spelt out, and comes back.
         assert_eq!(parts("Ridge(0.25)").concat(), "Ridge(0.25)");
+    }
+
+    #[test]
+    fn scripts_in_json_have_the_same_pieces_as_elsewhere() {
+        let code = "import pandas as pd\ntrain = pd.read_csv('train.csv')\nprint(\"\\n\")";
+        let turn = ToolCallFormat::Hermes.python_turn("Try.", code);
+        let texts = vec![turn.clone(); 3];
+        let parts = |pieces| -> Vec<String> {
+            let tokenizer =
+                Tokenizer::train_for(&texts, 700, pieces, ToolCallFormat::Hermes).unwrap();
+            let ids = tokenizer.encode(&turn).unwrap();
+            assert_eq!(tokenizer.decode(&ids).unwrap(), turn);
+            ids.iter().map(|id| tokenizer.decode(&[*id]).unwrap()).collect()
+        };
+        assert_eq!(
+            parts(Pieces::Lines),
+            [
+                "<think>",
+                "Try.",
+                "</think>",
+                "\n",
+                "<tool_call>",
+                "\n",
+                "{\"name\": \"python\", \"arguments\": {\"code\": \"import pandas as pd\\n",
+                "train = pd.read_csv('train.csv')\\n",
+                "print(\\\"\\\\n\\\")\"}}\n",
+                "</tool_call>"
+            ]
+        );
+        let words = parts(Pieces::Words);
+        for pair in [["\\n", "train"], ["\\n", "print"], ["\\\\", "n"]] {
+            assert!(words.windows(2).any(|found| found == pair), "{pair:?} in {words:?}");
+        }
     }
 
     #[test]

@@ -90,6 +90,7 @@ impl Scale {
                     ..EpisodeConfig::default()
                 },
                 reward: RewardWeights::DENSE,
+                ..EpisodeRules::default()
             },
         }
     }

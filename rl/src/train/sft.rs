@@ -32,7 +32,7 @@ use crate::train::learner::{Learner, TrainingLoss, UpdateStats};
 use crate::train::native::NativeLearner;
 use agents::scaffold::runner::ScriptedError;
 use camino::Utf8Path;
-use demonstrations::{demonstrate, fresh, from_episodes, from_searches};
+use demonstrations::{check_format, demonstrate, fresh, from_episodes, from_searches};
 use rand::seq::SliceRandom;
 use serde::Serialize;
 use tasks::stream::Stream;
@@ -85,6 +85,9 @@ pub fn run(
         other => other?,
     };
 
+    let format = settings.rules.tool_call_format;
+    check_format(&demonstrations, format)?;
+
     let earlier = Earlier::find(out, settings.keep)?;
     let kind = settings.dtype.kind();
     let (model, tokenizer) = match (earlier.folder(), source) {
@@ -94,7 +97,8 @@ pub fn run(
             policy::open_to_train(folder, settings.lora.as_ref(), kind, device, stream)?
         }
         (None, PolicySource::BuiltIn(shape)) => {
-            fresh(*shape, &demonstrations, settings.vocab_size, device, root.child("weights"))?
+            let vocabulary = (settings.vocab_size, format);
+            fresh(*shape, &demonstrations, vocabulary, device, root.child("weights"))?
         }
     };
     let template = ChatTemplate::new(&tokenizer)?;

@@ -1,5 +1,6 @@
 //! A corpus written by hand: small tables in which `y` follows `a`.
 
+use agents::grammar::ToolCallFormat;
 use agents::prompt::{Prompt, PromptStyle};
 use agents::scaffold::scripted::ScriptedLevel;
 use agents::trajectory::{self, EpisodeEnding, Segment, Source, Trajectory};
@@ -64,7 +65,9 @@ pub(crate) fn demonstrate(tasks: &Utf8Path, run: &Utf8Path, turn: &str) {
     let corpus = Corpus::open(tasks).unwrap();
     let mut played = Vec::new();
     for task in corpus.split(Split::Train) {
-        let prompt = Prompt::new(&Task::from(task), PromptStyle::Brief, Mode::Script).unwrap();
+        let prompt =
+            Prompt::new(&Task::from(task), PromptStyle::Brief, ToolCallFormat::Code, Mode::Script)
+                .unwrap();
         for approach in ScriptedLevel::PUBLIC {
             let agent = format!("scripted/{}", approach.name());
             played.push(episode(task.id().as_str(), &agent, &prompt, turn));

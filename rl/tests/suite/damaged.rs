@@ -9,7 +9,7 @@ use fs_err as fs;
 use std::process::Command;
 
 const FILES: [&str; 4] =
-    ["model.safetensors", "optimizer.safetensors", "tokenizer.json", "training.json"];
+    ["model.safetensors", "trainer/optimizer.safetensors", "tokenizer.json", "training.json"];
 
 /// A run with checkpoints of steps 10, 20 and 30.
 struct DamagedRun {
@@ -101,9 +101,9 @@ fn damaged_files_are_named_and_intact_ones_kept() {
     let remove = |file: &str| fs::remove_file(path(file)).unwrap();
     for (file, is_cut) in [
         ("model.safetensors", true),
-        ("optimizer.safetensors", true),
+        ("trainer/optimizer.safetensors", true),
         ("training.json", true),
-        ("optimizer.safetensors", false),
+        ("trainer/optimizer.safetensors", false),
         ("tokenizer.json", false),
     ] {
         let whole = fs::read(path(file)).unwrap();

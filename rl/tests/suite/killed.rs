@@ -73,7 +73,9 @@ fn equals_undisturbed(
     assert_eq!(curve(disturbed), curve(straight));
     let (last, expected) =
         (checkpoints(disturbed).pop().unwrap(), checkpoints(straight).pop().unwrap());
-    for file in ["model.safetensors", "optimizer.safetensors", "tokenizer.json", "training.json"] {
+    for file in
+        ["model.safetensors", "trainer/optimizer.safetensors", "tokenizer.json", "training.json"]
+    {
         assert_eq!(
             fs::read(last.join(file)).unwrap(),
             fs::read(expected.join(file)).unwrap(),

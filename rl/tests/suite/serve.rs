@@ -290,7 +290,7 @@ fn invalid_requests_get_errors_that_name_the_parameter() {
         bad(path, "logit_bias", json!({"99999": 1}), "outside the vocabulary");
         bad(path, "stop_token_ids", json!([-1]), "outside the vocabulary");
         bad(path, "min_tokens", json!(-1), "`min_tokens` cannot be used");
-        bad(path, "skip_special_tokens", json!(false), "not supported at false");
+        bad(path, "skip_special_tokens", json!("no"), "`skip_special_tokens` cannot be used");
         bad(path, "guided_json", json!({}), "not a known parameter");
         bad(path, "seed", json!("x"), "`seed` cannot be used");
     }

@@ -49,24 +49,39 @@ pub(crate) fn random_with(folder: &Utf8Path, tokenizer: &Tokenizer) -> Utf8PathB
     folder.to_owned()
 }
 
-/// A policy that says [`SCRIPT`]: each token alone decides which one follows.
+/// A policy that says [`SCRIPT`].
 pub(crate) fn scripted(folder: &Utf8Path) -> Utf8PathBuf {
-    let tokenizer = tokenizer();
+    scripted_to_say(folder, SCRIPT)
+}
+
+/// A policy that says one thing and hardly ever another.
+pub(crate) fn scripted_to_say(folder: &Utf8Path, script: &str) -> Utf8PathBuf {
+    scripted_with(folder, &tokenizer(), script, 200.0)
+}
+
+/// A policy that says one thing, in which no token occurs twice: each alone decides which one
+/// follows. Its logit is `certainty`, that of all others is 0.
+pub(crate) fn scripted_with(
+    folder: &Utf8Path,
+    tokenizer: &Tokenizer,
+    script: &str,
+    certainty: f64,
+) -> Utf8PathBuf {
     let size: i64 = tokenizer.vocab_size().try_into().unwrap();
     let config = Qwen3Config {
         hidden_size: size,
         num_hidden_layers: 1,
         tie_word_embeddings: false,
-        ..config(&tokenizer)
+        ..config(tokenizer)
     };
     let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(0));
     save_folder(&model, folder).unwrap();
     tokenizer.save(folder).unwrap();
 
-    let template = ChatTemplate::new(&tokenizer).unwrap();
+    let template = ChatTemplate::new(tokenizer).unwrap();
     let last = *template.prompt("", "x").unwrap().last().unwrap();
     let mut ids = vec![last];
-    ids.extend(template.answer(SCRIPT).unwrap());
+    ids.extend(template.answer(script).unwrap());
     let mut seen = ids.clone();
     seen.sort_unstable();
     assert!(seen.windows(2).all(|pair| pair[0] != pair[1]), "a token occurs twice: {ids:?}");
@@ -80,8 +95,10 @@ pub(crate) fn scripted(folder: &Utf8Path) -> Utf8PathBuf {
         let options = (Kind::Float, Device::Cpu);
         weights.insert("model.embed_tokens.weight".into(), Tensor::eye(size, options));
         let follows = Tensor::zeros([size, size], options);
+        // What the norm makes of a vector with a single one.
+        let height = f64::sqrt(size as f64);
         for pair in ids.windows(2) {
-            let _ = follows.get(pair[1]).narrow(0, pair[0], 1).fill_(10.0);
+            let _ = follows.get(pair[1]).narrow(0, pair[0], 1).fill_(certainty / height);
         }
         weights.insert("lm_head.weight".into(), follows);
     });
@@ -135,8 +152,12 @@ impl ServeProcess {
     }
 
     pub(crate) fn post(&self, path: &str, request: &Value) -> (u16, Value) {
-        let (status, _, body) =
-            self.ask(&format!("POST /v1/{path} HTTP/1.1"), &request.to_string());
+        self.post_to(&format!("/v1/{path}"), request)
+    }
+
+    /// As [`Self::post`], to any route.
+    pub(crate) fn post_to(&self, route: &str, request: &Value) -> (u16, Value) {
+        let (status, _, body) = self.ask(&format!("POST {route} HTTP/1.1"), &request.to_string());
         (status, serde_json::from_str(&body).unwrap())
     }
 

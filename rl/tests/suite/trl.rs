@@ -137,12 +137,12 @@ fn gradient_of(name: &str, model: &Qwen3, theirs: &Weights) -> Tensor {
     Tensor::cat(&published(name).into_iter().map(part).collect::<Vec<_>>(), 0)
 }
 
-fn repository() -> &'static Utf8Path {
+pub(crate) fn repository() -> &'static Utf8Path {
     Utf8Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
 /// Runs the Python that has TRL; returns what it prints.
-fn python(arguments: &[&str]) -> Vec<u8> {
+pub(crate) fn python(arguments: &[&str]) -> Vec<u8> {
     let python = repository().join(".venv-trl/bin/python");
     assert!(python.is_file(), "there is no `{python}`; `make venv-trl` makes it");
     let output = Command::new(python).arg("-I").args(arguments).output().unwrap();

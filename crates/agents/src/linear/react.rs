@@ -3,7 +3,7 @@
 
 use super::settings::LinearSettings;
 use super::turn::{Counts, EarlierTurn, TurnForm, TurnResult};
-use crate::grammar;
+use crate::grammar::{self, ToolCallFormat};
 use crate::prompt::{Prompt, PromptError, PromptStyle};
 use crate::run::agent::AgentRun;
 use crate::run::journal::AgentEnd;
@@ -51,8 +51,10 @@ impl TurnForm for ReactTurns<'_> {
     fn opening(&self) -> Result<Vec<Message>, PromptError> {
         let Self { run, settings, .. } = self;
         let packages = run.view.python.list();
+        let format = ToolCallFormat::Code;
+        let mode = run.config.mode;
         let mut prompt =
-            Prompt::from_page(&run.view.page, settings.prompt, run.config.mode, &packages)?;
+            Prompt::from_page(&run.view.page, settings.prompt, format, mode, &packages)?;
         if settings.prompt == PromptStyle::Full {
             prompt.user.push_str(&budget(settings, run.view.limits.time_limit));
             if let Some(weights) = &run.view.weights {

@@ -5,6 +5,7 @@ use super::facts::Facts;
 use super::items::ItemKind;
 use super::recipe::{Recipe, TargetKind};
 use super::scripted::{ScriptStyle, ScriptedLevel};
+use crate::grammar::ToolCallFormat;
 use crate::linear;
 use crate::prompt::{Prompt, PromptError, PromptStyle};
 use crate::run::node::Operator;
@@ -47,7 +48,7 @@ impl Mutator {
     /// [`PromptError`] if the task's page cannot be read.
     pub fn new(task: &Task, direction: Direction, seed: u64) -> Result<Option<Self>, PromptError> {
         let facts = Facts::from_task(task);
-        let prompt = Prompt::new(task, PromptStyle::Brief, Mode::Script)?;
+        let prompt = Prompt::new(task, PromptStyle::Brief, ToolCallFormat::Code, Mode::Script)?;
         let target = facts.prediction.as_ref().and_then(TargetKind::from_prediction);
         let stream = Stream::root(seed).child(task.id().as_str()).child("mutator");
         let item = ItemKind::from_prompt(&prompt);

@@ -2,7 +2,7 @@
 //! batch of sampled rows, a remote model), calls [`Play::respond`] and gets back what to show next.
 //! The caller keeps the conversation; the session keeps the episode and its record.
 
-use crate::grammar::{self, Turn};
+use crate::grammar::{ToolCallFormat, Turn};
 use crate::play::{Closed, Play, Reply, World};
 use crate::prompt::{Prompt, PromptError, PromptStyle};
 use crate::reward::{RewardWeights, reward};
@@ -21,6 +21,9 @@ use tasks::thresholds::BeyondGold;
 pub struct EpisodeRules {
     /// How much of the task the prompt contains.
     pub prompt: PromptStyle,
+    /// How turns write their tool calls.
+    #[serde(skip_serializing_if = "ToolCallFormat::is_default")]
+    pub tool_call_format: ToolCallFormat,
     /// Tools, limits and feedback.
     pub episode: EpisodeConfig,
     /// What the outcome is worth.
@@ -31,6 +34,7 @@ impl Default for EpisodeRules {
     fn default() -> Self {
         Self {
             prompt: PromptStyle::Full,
+            tool_call_format: ToolCallFormat::default(),
             episode: EpisodeConfig::default(),
             reward: RewardWeights::DENSE,
         }
@@ -50,7 +54,8 @@ impl World for MleWorld<'_> {
     fn prompt(&self, item: &TaskId) -> Result<Prompt, PromptError> {
         let unknown = || PromptError::UnknownTask(item.clone());
         let task = self.suite.task(item).ok_or_else(unknown)?;
-        Prompt::new(task, self.rules.prompt, self.rules.episode.mode)
+        let EpisodeRules { prompt, tool_call_format, episode, .. } = self.rules;
+        Prompt::new(task, *prompt, *tool_call_format, episode.mode)
     }
 
     fn wall_limit(&self) -> Duration {
@@ -69,7 +74,7 @@ impl World for MleWorld<'_> {
     }
 
     fn turn_cache_key(&self, text: &str) -> String {
-        turn_key(&grammar::parse(text))
+        turn_key(&self.rules.tool_call_format.parse(text))
     }
 }
 
@@ -83,6 +88,7 @@ fn turn_key(turn: &Turn) -> String {
 /// An episode on an MLE task in conversation form.
 #[derive(Debug)]
 pub struct Session {
+    format: ToolCallFormat,
     feedback: Feedback,
     weights: RewardWeights,
     /// The way above gold, if the task's ceiling is known.
@@ -105,6 +111,7 @@ impl Session {
         rules: &EpisodeRules,
     ) -> Result<Self, EpisodeFault> {
         Ok(Self {
+            format: rules.tool_call_format,
             feedback: rules.episode.feedback,
             weights: rules.reward,
             way: task.beyond_gold(),
@@ -118,7 +125,7 @@ impl Session {
 
 impl Play for Session {
     fn respond(&mut self, text: &str) -> Result<Reply, EpisodeFault> {
-        let turn = grammar::parse(text);
+        let turn = self.format.parse(text);
         let step = self.episode.step(&turn.action)?;
         self.timed_out |= matches!(step.outcome, Some(Outcome::TimedOut));
         let record = TurnRecord {
@@ -161,6 +168,7 @@ impl Play for Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grammar;
 
     #[test]
     fn turn_key_is_of_the_action_and_whether_there_is_a_thought() {
@@ -180,5 +188,15 @@ mod tests {
         keys.sort();
         keys.dedup();
         assert_eq!(keys.len(), others.len() + 1, "{keys:?}");
+    }
+
+    #[test]
+    fn format_of_calls_is_written_only_where_it_is_not_the_default() {
+        let rules = EpisodeRules::default();
+        assert!(!serde_json::to_string(&rules).unwrap().contains("tool_call_format"));
+        let hermes = EpisodeRules { tool_call_format: ToolCallFormat::Hermes, ..rules };
+        let text = serde_json::to_string(&hermes).unwrap();
+        assert!(text.contains("\"tool_call_format\":\"hermes\""), "{text}");
+        assert_eq!(serde_json::from_str::<EpisodeRules>(&text).unwrap(), hermes);
     }
 }

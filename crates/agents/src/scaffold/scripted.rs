@@ -10,13 +10,13 @@ use super::facts::Facts;
 use super::items::ItemKind;
 use super::recipe::Recipe;
 use super::runner::{RunnerContext, ScriptedJob};
-use crate::grammar::{answer_turn, python_turn, score_turn};
+use crate::grammar::{ToolCallFormat, answer_turn, cut_hermes_turn};
 use crate::play::{Conversation, EpisodeKey, Reply, World as _};
 use crate::prompt::Prompt;
 use crate::trajectory::{Segment, Source, Trajectory};
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngExt};
-use sandbox::env::EpisodeFault;
+use sandbox::env::{Action, EpisodeFault};
 use serde::{Deserialize, Serialize};
 use tasks::stream::Stream;
 use tasks::task::{Formulation, Task};
@@ -116,7 +116,8 @@ pub fn play(
         Segment::text(Source::Prompt, prompt.system.as_str()),
         Segment::text(Source::Prompt, prompt.user.as_str()),
     ];
-    let mut agent = ScriptedAgent::new(approach, task, prompt, place.style, stream);
+    let format = place.world.rules.tool_call_format;
+    let mut agent = ScriptedAgent::new(approach, task, prompt, place.style, format, stream);
     let mut turn = agent.first_turn();
     let ending = loop {
         let reply = episode.respond(&turn)?;
@@ -138,6 +139,7 @@ pub fn play(
 /// An agent that knows beforehand what it will do, turn by turn.
 #[derive(Debug)]
 pub struct ScriptedAgent {
+    format: ToolCallFormat,
     first: String,
     /// The first turn as it was meant to be, if it is broken.
     retry: Option<String>,
@@ -155,12 +157,14 @@ enum ScriptedStage {
 }
 
 impl ScriptedAgent {
-    /// One whose free choices are drawn from `stream`.
+    /// One whose free choices are drawn from `stream`. `format` changes how calls are written, and
+    /// nothing else.
     pub fn new(
         approach: impl Into<Approach>,
         task: &Task,
         prompt: &Prompt,
         style: ScriptStyle,
+        format: ToolCallFormat,
         stream: Stream,
     ) -> Self {
         let mut rng = stream.rng();
@@ -183,18 +187,19 @@ impl ScriptedAgent {
         let recipe = Recipe::draw(level, &mut rng);
         let fallback = Recipe::draw(ScriptedLevel::Constant, &mut rng);
         let (thought, script) = composed.unwrap_or_else(|| (thought.to_owned(), code(&recipe)));
-        let mut first = python_turn(&thought, &script);
+        let mut first = format.python_turn(&thought, &script);
         let mut slips = stream.child("slip").rng();
         let retry =
             (style == ScriptStyle::Demonstration && slips.random_bool(ERROR_RATE)).then(|| {
-                first = slipped(&first, &mut slips);
-                python_turn("It failed. Write it again, with care.", &script)
+                first = slipped(&thought, &script, format, &mut slips);
+                format.python_turn("It failed. Write it again, with care.", &script)
             });
         Self {
+            format,
             first,
             retry,
             asks_score: rng.random_bool(0.5),
-            fallback: python_turn("It failed. Fall back to the sample.", &code(&fallback)),
+            fallback: format.python_turn("It failed. Fall back to the sample.", &code(&fallback)),
             stage: ScriptedStage::Submitted,
             thoughts: [
                 "It ran. Check it.",
@@ -219,7 +224,7 @@ impl ScriptedAgent {
                 None => (ScriptedStage::FellBack, self.fallback.clone()),
             },
             ScriptedStage::Submitted | ScriptedStage::FellBack if self.asks_score => {
-                (ScriptedStage::Scored, score_turn(check))
+                (ScriptedStage::Scored, self.format.score_turn(check))
             }
             ScriptedStage::Submitted | ScriptedStage::FellBack => {
                 (ScriptedStage::Scored, answer_turn(submit))
@@ -239,8 +244,21 @@ fn composed(facts: &Facts, rng: &mut impl Rng) -> Option<(String, String)> {
     Some((composition.thought(), composition.code(prediction)?))
 }
 
-/// The turn with a slip in it that is sure to fail: cut off, or without one of its imports.
-fn slipped(turn: &str, rng: &mut impl Rng) -> String {
+/// A turn that runs the script, with a slip in it that is sure to fail: cut off, or without one of
+/// its imports. The slip is the same in both formats.
+fn slipped(thought: &str, script: &str, format: ToolCallFormat, rng: &mut impl Rng) -> String {
+    let turn = slipped_code(&ToolCallFormat::Code.python_turn(thought, script), rng);
+    match (format, ToolCallFormat::Code.parse(&turn).action) {
+        (ToolCallFormat::Code, _) => turn,
+        (ToolCallFormat::Hermes, Action::Python { code }) => format.python_turn(thought, &code),
+        (ToolCallFormat::Hermes, _) => {
+            let code = turn.split_once("<code>\n").map_or("", |(_, code)| code);
+            cut_hermes_turn(thought, code)
+        }
+    }
+}
+
+fn slipped_code(turn: &str, rng: &mut impl Rng) -> String {
     let lines: Vec<&str> = turn.lines().collect();
     let is_import = |line: &&str| line.starts_with("import ") || line.starts_with("from ");
     let imports: Vec<usize> = (0..lines.len()).filter(|&line| is_import(&lines[line])).collect();
@@ -275,5 +293,39 @@ fn opening_thoughts(approach: ScriptedLevel) -> &'static [&'static str] {
             "Look for interactions first, then fit a line and a forest.",
         ],
         ScriptedLevel::Oracle => &["Use the known transforms."],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_the_same_in_both_formats() {
+        let script = "import pandas as pd\nimport numpy as np\nx = \"a\"\nprint(x)\nprint(np.pi)";
+        let (mut cut, mut missing) = (0, 0);
+        for seed in 0..40 {
+            let slip = |format| {
+                slipped("Try.", script, format, &mut Stream::root(seed).child("slip").rng())
+            };
+            let (code, hermes) = (slip(ToolCallFormat::Code), slip(ToolCallFormat::Hermes));
+            let actions =
+                [ToolCallFormat::Code.parse(&code), ToolCallFormat::Hermes.parse(&hermes)]
+                    .map(|turn| turn.action);
+            match &actions {
+                [Action::Python { code }, Action::Python { code: hermes }] => {
+                    missing += 1;
+                    assert_eq!(code, hermes);
+                    assert_eq!(code.lines().count() + 1, script.lines().count());
+                }
+                [Action::Malformed { .. }, Action::Malformed { .. }] => {
+                    cut += 1;
+                    let said = code.split_once("<code>\n").map_or("", |(_, said)| said);
+                    assert_eq!(hermes, cut_hermes_turn("Try.", said));
+                }
+                others => panic!("{others:?}"),
+            }
+        }
+        assert!(cut > 5 && missing > 5, "{cut} {missing}");
     }
 }

@@ -16,6 +16,8 @@ mod guard;
 mod jinja;
 mod layout;
 mod message;
+mod response;
 
 pub use layout::{ChatTemplate, ChatTemplateOptions, JINJA, TemplateError};
 pub use message::{ChatMessage, ChatRole, FunctionCall, ToolCall};
+pub(crate) use response::{RESPONSE_TEMPLATE, response_template, tool_call_format};

@@ -8,14 +8,15 @@ use crate::model::{Qwen3, Qwen3Config};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::text::tokenizer::{Pieces, Tokenizer, TokenizerError};
+use agents::grammar::ToolCallFormat;
 use agents::scaffold::react::MleWorld;
 use agents::scaffold::runner::{RunnerContext, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::ScriptStyle;
 use agents::search::samples::{self, SearchAsk};
-use agents::trajectory::{self, Trajectory};
+use agents::trajectory::{self, Source, Trajectory};
 use camino::Utf8Path;
 use jail::exec::SandboxOptions;
-use sandbox::env::{SuiteError, TaskSuite};
+use sandbox::env::{Action, SuiteError, TaskSuite};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use tasks::files;
@@ -156,6 +157,29 @@ pub(super) fn from_episodes(
     Ok(chosen)
 }
 
+/// Checks that the scripts to imitate, if there are any, stand in calls of `format`.
+///
+/// # Errors
+/// [`SftError::OtherFormat`] if all of them stand in calls of the other one.
+pub(super) fn check_format(
+    demonstrations: &[Trajectory],
+    format: ToolCallFormat,
+) -> Result<(), SftError> {
+    let has_scripts = |format: ToolCallFormat| {
+        let segments = demonstrations.iter().flat_map(|demonstration| &demonstration.segments);
+        let mut turns = segments.filter(|segment| segment.source == Source::Model);
+        turns.any(|turn| matches!(format.parse(&turn.text).action, Action::Python { .. }))
+    };
+    let other =
+        ToolCallFormat::ALL.into_iter().find(|other| *other != format && has_scripts(*other));
+    match other {
+        Some(found) if !has_scripts(format) => {
+            Err(SftError::OtherFormat { set: format.name(), found: found.name() })
+        }
+        _ => Ok(()),
+    }
+}
+
 fn write(path: &Utf8Path, demonstrations: &[Trajectory]) -> Result<(), SftError> {
     let mut lines = Vec::new();
     for demonstration in demonstrations {
@@ -165,11 +189,12 @@ fn write(path: &Utf8Path, demonstrations: &[Trajectory]) -> Result<(), SftError>
     Ok(files::write_atomic(path, &lines)?)
 }
 
-/// A policy of a built-in shape with random weights and a tokenizer trained on the demonstrations.
+/// A policy of a built-in shape with random weights and a tokenizer trained on the demonstrations,
+/// whose calls are in `format`.
 pub(super) fn fresh(
     shape: BuiltIn,
     demonstrations: &[Trajectory],
-    vocab_size: usize,
+    (vocab_size, format): (usize, ToolCallFormat),
     device: Device,
     stream: Stream,
 ) -> Result<(Qwen3, Tokenizer), TokenizerError> {
@@ -181,7 +206,7 @@ pub(super) fn fresh(
         BuiltIn::Tiny => Pieces::Lines,
         BuiltIn::Small => Pieces::Words,
     };
-    let tokenizer = Tokenizer::train(&texts, vocab_size, pieces)?;
+    let tokenizer = Tokenizer::train_for(&texts, vocab_size, pieces, format)?;
     let control = tokenizer.control();
     let size = i64::try_from(tokenizer.vocab_size()).unwrap_or(i64::MAX);
     let (end_of_turn, end_of_text) = (control.end_of_turn, control.end_of_text);

@@ -38,6 +38,17 @@ pub enum SftError {
         /// Episodes in all.
         all: usize,
     },
+    /// Episodes to imitate write their calls in another format than the settings say.
+    #[error(
+        "the scripts to imitate stand in calls of the format `{found}`, and `rules.tool_call_format` \
+         is `{set}`; set it to `{found}`, or give other episodes"
+    )]
+    OtherFormat {
+        /// The format in the settings.
+        set: &'static str,
+        /// The format of the episodes.
+        found: &'static str,
+    },
     /// Episodes could not be stored.
     #[error(transparent)]
     Trajectories(#[from] TrajectoryError),

@@ -1,0 +1,90 @@
+//! Training by TRL on the tasks of `sandbox serve`, with our checkpoints as they are: their
+//! `response_template` makes turns of either format tool calls.
+
+use crate::corpus;
+use crate::server::scripted_with;
+use crate::trl::{python, repository};
+use agents::grammar::ToolCallFormat;
+use camino::Utf8Path;
+use fs_err as fs;
+use rl::text::tokenizer::{Pieces, Tokenizer};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// `sandbox serve`, killed at the end.
+struct SandboxProcess {
+    child: Child,
+    url: String,
+}
+
+impl SandboxProcess {
+    fn start(tasks: &Utf8Path, records: &Utf8Path) -> Self {
+        let program = Utf8Path::new(env!("CARGO_BIN_EXE_rl")).with_file_name("sandbox");
+        assert!(program.is_file(), "there is no `{program}`; `cargo build -p sandbox` makes it");
+        let mut child = Command::new(program)
+            .args(["serve", tasks.as_str(), "--listen", "127.0.0.1:0"])
+            .args(["--records", records.as_str()])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let (_, address) = line.trim().rsplit_once("http://").unwrap();
+        Self { child, url: format!("ws://{address}/ws") }
+    }
+}
+
+impl Drop for SandboxProcess {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+#[ignore = "needs TRL; `make test-trl` installs it and runs this"]
+fn checkpoints_are_trained_by_trl_on_served_tasks_as_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = Utf8Path::from_path(dir.path()).unwrap();
+    let tasks = dir.join("tasks");
+    corpus::write(&tasks);
+    let server = SandboxProcess::start(&tasks, &dir.join("records"));
+    let script = "import shutil; shutil.copy('input/sample_submission.csv', 'submission.csv')";
+    for format in ToolCallFormat::ALL {
+        // No token twice: without the line ends that a policy writes around tags.
+        let turn = match format {
+            ToolCallFormat::Code => {
+                format!("<think>Try.</think><tool_call>python<code>{script}</code></tool_call>")
+            }
+            ToolCallFormat::Hermes => {
+                format!("<think>Try.</think>{}", format.python_call(script))
+            }
+        };
+        let texts: Vec<String> =
+            [turn.clone(), "user\nassistant\n".to_owned()].into_iter().cycle().take(10).collect();
+        let tokenizer = Tokenizer::train_for(&texts, 600, Pieces::Lines, format).unwrap();
+        let folder = dir.join(format.name());
+        fs::create_dir(&folder).unwrap();
+        // So that some turns of a group differ, which gives it a gradient.
+        scripted_with(&folder, &tokenizer, &turn, 9.0);
+
+        let script = repository().join("rl/tests/reference/environment.py");
+        let out = dir.join(format!("{}-trl", format.name()));
+        let arguments = [script.as_str(), folder.as_str(), &server.url, "one,two", out.as_str()];
+        let printed = String::from_utf8(python(&arguments)).unwrap();
+        let log: Vec<Value> = serde_json::from_str(printed.trim().lines().last().unwrap()).unwrap();
+        let steps: Vec<&Value> = log.iter().filter(|line| !line["loss"].is_null()).collect();
+        println!("{}: {steps:?}", format.name());
+        assert_eq!(steps.len(), 2, "{log:?}");
+        for step in &steps {
+            // A valid submission earns 0.2; the server pays nothing for thoughts.
+            assert!(step["reward"].as_f64().unwrap() > 0.05, "{step}");
+            assert!(step["tools/call_frequency"].as_f64().unwrap() >= 1.0, "{step}");
+            assert!(step["tools/failure_frequency"].as_f64().unwrap() < 0.1, "{step}");
+            assert!(step["loss"].as_f64().unwrap().is_finite(), "{step}");
+        }
+        assert!(steps.iter().any(|step| step["grad_norm"].as_f64().unwrap() > 0.0), "{steps:?}");
+    }
+}
