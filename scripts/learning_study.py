@@ -122,27 +122,38 @@ def share(results, policy):
     return value(known), draws[int(0.025 * DRAWS)], draws[int(0.975 * DRAWS)]
 
 
+def reward(name):
+    """The mean reward of a task's episodes of that agent."""
+    return lambda task: statistics.fmean(task[name])
+
+
+def advantage(name, over=statistics.fmean):
+    """GRPO's mean reward on a task minus that agent's, or minus another number of its episodes."""
+    return lambda task: statistics.fmean(task["grpo"]) - over(task[name])
+
+
+def on_new(value):
+    """That number on tasks whose prompt no demonstration has, nothing on others."""
+    return lambda task: value(task) if task["new_prompt"] else None
+
+
 def summary(results):
-    mean = statistics.fmean
-    grpo = lambda task: mean(task["grpo"])  # noqa: E731
-    new = lambda value: lambda task: value(task) if task["new_prompt"] else None  # noqa: E731
-    corpora = {result["corpus"] for result in results}
-    tasks = sum(len(result["tasks"]) for result in results)
-    fresh = sum(task["new_prompt"] for result in results for task in result["tasks"].values())
-    print(f"{len(results)} runs over {len(corpora)} corpora; {tasks} tasks and seeds, {fresh} of new prompts\n")
-    best = new(lambda task: grpo(task) - max(task["demonstrations"]))
-    typical = new(lambda task: grpo(task) - mean(task["demonstrations"]))
-    print(f"(a) GRPO minus the best of 12 demonstrations: {shown(Grid(results, best).interval())}")
-    print(f"    GRPO minus their mean: {shown(Grid(results, typical).interval())}")
-    middle, low, high = share(results, "grpo")
-    print(f"(b) GRPO's share of new combinations: {middle:.1%} [{low:.1%}, {high:.1%}]")
-    middle, low, high = share(results, "sft")
-    print(f"    SFT's: {middle:.1%} [{low:.1%}, {high:.1%}]\n")
-    print("| agent | held-out reward | GRPO minus it |\n| --- | --- | --- |")
+    corpora = len({result["corpus"] for result in results})
+    news = [task["new_prompt"] for result in results for task in result["tasks"].values()]
+    print(
+        f"{len(results)} runs over {corpora} corpora, {len(news)} tasks in all, {sum(news)} of new prompts\n"
+    )
+    best = Grid(results, on_new(advantage("demonstrations", max))).interval()
+    typical = Grid(results, on_new(advantage("demonstrations"))).interval()
+    print(f"(a) GRPO minus the best of 12 demonstrations: {shown(best)}")
+    print(f"    GRPO minus their mean: {shown(typical)}")
+    for name, policy in [("(b) GRPO", "grpo"), ("    SFT", "sft")]:
+        middle, low, high = share(results, policy)
+        print(f"{name}'s share of new combinations: {middle:.1%} [{low:.1%}, {high:.1%}]")
+    print("\n| agent | held-out reward | GRPO minus it |\n| --- | --- | --- |")
     for name in ["grpo", *(it for it in POLICIES if it != "grpo"), "fixed", "demonstrations"]:
-        middle, low, high = Grid(results, lambda task: mean(task[name])).interval()
-        gap = Grid(results, lambda task: grpo(task) - mean(task[name])).interval()
-        gap = "–" if name == "grpo" else shown(gap)
+        middle, low, high = Grid(results, reward(name)).interval()
+        gap = "–" if name == "grpo" else shown(Grid(results, advantage(name)).interval())
         print(f"| {name} | {middle:.3f} [{low:.3f}, {high:.3f}] | {gap} |")
 
 

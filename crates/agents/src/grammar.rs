@@ -19,7 +19,7 @@ pub enum ToolCallFormat {
     Code,
     /// JSON for every call, `{"name": …, "arguments": {…}}`, under the names that `sandbox serve`
     /// gives its tools: what the chat templates of Qwen write, and the parsers called `hermes` of
-    /// vLLM and verl, those of SGLang and TRL read.
+    /// vLLM and verl, those of `SGLang` and TRL read.
     Hermes,
 }
 
@@ -67,7 +67,6 @@ impl ToolCallFormat {
     }
 
     /// Whether it is the format that settings leave out.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -7,7 +7,7 @@
 //!   training.json                     step, and whatever the loop wants back
 //! <run>/checkpoints/best      a link to the checkpoint of the best validation, if there is one
 //! ```
-//! The folder is itself a Hugging Face model. vLLM and SGLang take every `*.safetensors` in it for
+//! The folder is itself a Hugging Face model. vLLM and `SGLang` take every `*.safetensors` in it for
 //! weights of the model, so what else is of that kind lies in `trainer/`. It is built under a
 //! temporary name and renamed when every file is on disk, so a folder with the right name is
 //! complete. A run goes on from its newest checkpoint; from another one after it was wound back to

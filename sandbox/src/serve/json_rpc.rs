@@ -44,7 +44,7 @@ pub(super) enum RpcCode {
 pub(super) struct RpcError {
     pub(super) code: RpcCode,
     pub(super) message: String,
-    pub(super) data: Option<Value>,
+    pub(super) data: Option<Box<Value>>,
 }
 
 impl RpcError {
@@ -56,7 +56,7 @@ impl RpcError {
     pub(super) fn respond(&self, id: &Value) -> Value {
         let mut error = json!({"code": self.code as i32, "message": self.message});
         if let Some(data) = &self.data {
-            error["data"] = data.clone();
+            error["data"] = (**data).clone();
         }
         json!({"jsonrpc": "2.0", "id": id, "error": error})
     }

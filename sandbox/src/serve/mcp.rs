@@ -115,7 +115,7 @@ async fn open(shared: &Arc<ServerState>, client: ClientId) -> Result<Arc<Session
         Err(full) => {
             let (active, most) = (shared.sessions.count(), shared.sessions.most());
             let data = json!({"active_sessions": active, "max_sessions": most});
-            return Err(RpcError { data: Some(data), ..full.into() });
+            return Err(RpcError { data: Some(Box::new(data)), ..full.into() });
         }
     };
     Ok(shared.sessions.begin(shared, client, false, seat)?)

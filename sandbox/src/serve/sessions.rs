@@ -88,15 +88,13 @@ impl Sessions {
     /// # Errors
     /// [`Code::CapacityReached`].
     pub(super) async fn seat(&self) -> Result<OwnedSemaphorePermit, ProtocolError> {
-        match timeout(SEAT, Arc::clone(&self.seats).acquire_owned()).await {
-            Ok(Ok(seat)) => Ok(seat),
-            _ => {
-                let most = self.most;
-                let message =
-                    format!("all {most} places are taken; try again when a session has ended");
-                Err(ProtocolError::new(Code::CapacityReached, message))
-            }
-        }
+        let Ok(Ok(seat)) = timeout(SEAT, Arc::clone(&self.seats).acquire_owned()).await else {
+            let most = self.most;
+            let message =
+                format!("all {most} places are taken; try again when a session has ended");
+            return Err(ProtocolError::new(Code::CapacityReached, message));
+        };
+        Ok(seat)
     }
 
     /// Opens a session.
@@ -183,12 +181,13 @@ impl Sessions {
             sleep(every).await;
             let sessions: Vec<_> = self.open().by_id.values().cloned().collect();
             for session in sessions {
-                match session.is_forsaken().await {
-                    true if session.has_socket() => {
-                        session.over.send_replace(Some(CloseReason::Idle));
-                    }
-                    true => self.end(&session, CloseReason::Idle).await,
-                    false => {}
+                if !session.is_forsaken().await {
+                    continue;
+                }
+                if session.has_socket() {
+                    session.over.send_replace(Some(CloseReason::Idle));
+                } else {
+                    self.end(&session, CloseReason::Idle).await;
                 }
             }
         }
