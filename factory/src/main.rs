@@ -374,7 +374,9 @@ fn merge(out: &Utf8Path, shards: &[Utf8PathBuf]) -> Result<ExitCode> {
 
 fn export(dir: &Utf8Path, format: ExportFormat, answers: bool, out: &Utf8Path) -> Result<ExitCode> {
     if answers && !matches!(format, ExportFormat::Parquet) {
-        bail!(UsageError("`--answers` is for `--format parquet`; the other forms have answers anyway"));
+        bail!(UsageError(
+            "`--answers` is for `--format parquet`; the other forms have answers anyway"
+        ));
     }
     match format {
         ExportFormat::Mlebench => {
