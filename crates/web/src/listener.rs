@@ -23,7 +23,7 @@ const LINGERING: usize = 64;
 const HEADERS: Duration = Duration::from_secs(10);
 /// Silence on a connection after which the peer's system is asked whether it is still there; the
 /// time between two such questions; how many are not answered by a peer that is gone.
-const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(60), Duration::from_secs(15), 4);
+const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_mins(1), Duration::from_secs(15), 4);
 /// Pause after a failed accept, as when descriptors have run out.
 const PAUSE: Duration = Duration::from_millis(100);
 

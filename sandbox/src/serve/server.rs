@@ -24,7 +24,7 @@ use web::listener::accept;
 use web::signals::Signals;
 use web::token::is_from_a_page;
 
-/// Connections at a time that are no WebSockets, beside one for each session, which clients of MCP
+/// Connections at a time without a `WebSocket`, beside one for each session, which clients of MCP
 /// keep open; more wait to be accepted.
 const CONNECTIONS: usize = 256;
 /// Clients at a time that are refused with a message of OpenEnv's protocol when all sessions are in
