@@ -7,12 +7,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use factory::package::MODIFIED;
 use fs_err as fs;
 use sandbox::env::Budget;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
-use std::process::{Command, Stdio};
 use std::time::UNIX_EPOCH;
 use support::folders::files;
+use support::reference::ask;
 use tasks::task::{Corpus, Split, TaskDir};
 
 /// Makes a corpus and exports it; the corpus and the export.
@@ -88,27 +86,6 @@ fn split(task: &TaskDir) -> &'static str {
     }
 }
 
-/// The rewards of submissions, each with the folder of its task.
-fn rewards(submissions: &[(Utf8PathBuf, Utf8PathBuf)]) -> Vec<Value> {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let python = std::env::var("MLE_PYTHON").unwrap_or(format!("{root}/.venv/bin/python"));
-    let mut python = Command::new(python)
-        .arg(format!("{root}/factory/tests/reference/read_rewards.py"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("`make venv` sets up the Python environment");
-    let mut stdin = python.stdin.take().unwrap();
-    let lines: Vec<String> =
-        submissions.iter().map(|(task, path)| format!("{task} {path}\n")).collect();
-    let writer = std::thread::spawn(move || stdin.write_all(lines.concat().as_bytes()).unwrap());
-    let output = python.wait_with_output().unwrap();
-    writer.join().unwrap();
-    assert!(output.status.success());
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 /// The perfect submission, with the sample's prediction in one row of so many.
 fn spoilt(perfect: &str, sample: &str, every: usize) -> String {
     let sample: BTreeMap<&str, &str> =
@@ -148,7 +125,8 @@ fn a_harbor_export_rewards_as_the_native_grader_does() {
             wanted.push(expected(task, ""));
         }
     }
-    let found = rewards(&submissions);
+    let questions = submissions.iter().map(|(task, path)| format!("{task} {path}")).collect();
+    let found = ask("factory/tests/reference/read_rewards.py", questions);
     assert_eq!(found.len(), wanted.len());
     for ((found, wanted), (_, path)) in found.iter().zip(&wanted).zip(&submissions) {
         assert_same(found, wanted, path.as_str());

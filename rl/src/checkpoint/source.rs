@@ -123,9 +123,9 @@ pub fn locate(name: &str) -> Result<PolicySource, SourceError> {
     }
 }
 
-/// How the policy in `folder` writes its tool calls: as the settings of the run say of which it is a
-/// checkpoint, else as its tokenizer says if that is one of ours. `None` for a policy that learnt
-/// neither format here, such as a published model.
+/// How the policy in `folder` writes its tool calls. A checkpoint's run says it in its settings; else
+/// the tokenizer says it, if `rl` made it. `None` for a policy that was trained on neither format by
+/// `rl`, such as a published model.
 ///
 /// # Errors
 /// [`SourceError`] if one of these files is damaged.

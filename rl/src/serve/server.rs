@@ -354,7 +354,7 @@ async fn authorize(
         return ApiError::page().into_response();
     }
     match &shared.config.key {
-        // Whoever starts a server asks it, such as Kubernetes, and has no key; nor does vLLM want one.
+        // Health probes, such as those of Kubernetes, have no key. vLLM asks for none here either.
         _ if request.uri().path() == HEALTH => next.run(request).await,
         Some(key) if !key.is_in(request.headers()) => ApiError::key().into_response(),
         _ => next.run(request).await,
