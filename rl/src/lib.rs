@@ -9,6 +9,7 @@ pub mod eval;
 pub mod generate;
 pub mod model;
 pub mod optim;
+pub mod remote;
 pub mod report;
 pub mod rollout;
 pub mod run;

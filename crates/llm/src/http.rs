@@ -506,8 +506,8 @@ fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, String> {
     builder.build().map_err(error_text)
 }
 
-/// An error with its causes, on one line and without the address.
-fn error_text(error: reqwest::Error) -> String {
+/// An error of a request with its causes, on one line and without the address.
+pub fn error_text(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(&error);

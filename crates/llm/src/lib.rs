@@ -53,7 +53,7 @@ pub use endpoint::{Endpoint, EndpointError};
 #[cfg(feature = "http")]
 pub use endpoints::{Endpoints, ModelName};
 #[cfg(feature = "http")]
-pub use http::ChatClient;
+pub use http::{ChatClient, error_text};
 pub use price::{AmountError, MicroUsd, Price, PriceError, PriceList};
 pub use record::{ChatRecorder, export};
 pub use replay::Replay;

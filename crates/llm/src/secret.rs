@@ -61,7 +61,7 @@ impl ApiKey {
     }
 
     /// The key itself, for a header.
-    pub(crate) fn expose(&self) -> &str {
+    pub fn expose(&self) -> &str {
         &self.0
     }
 }

@@ -6,6 +6,7 @@
 use crate::generate::engine::{
     CacheUse, Capacity, Engine, EngineError, RowId, TurnDetails, TurnEnd, TurnExtras, TurnOptions,
 };
+use crate::generate::Publication;
 use crate::model::Qwen3;
 use crate::run::watchdog::{Heartbeat, Phase};
 use std::collections::BTreeMap;
@@ -81,11 +82,11 @@ pub trait Generator {
     /// [`EngineError::Gone`] if the conversation is not open.
     fn end(&mut self, conversation: ConversationId) -> Result<Vec<i64>, EngineError>;
 
-    /// From now on samples with weights of this version, which the learner has published.
+    /// From now on samples with these weights, which the learner has published.
     ///
     /// # Errors
-    /// [`EngineError`] if they cannot be taken over.
-    fn publish(&mut self, version: u64) -> Result<(), EngineError>;
+    /// [`EngineError`] if they cannot be taken over, or are not the learner's.
+    fn publish(&mut self, publication: &Publication) -> Result<(), EngineError>;
 
     /// The version of the weights that sample now; 0 before any was published.
     fn version(&self) -> u64;
@@ -238,9 +239,9 @@ impl Generator for NativeGenerator<'_> {
         self.engine.release(open.row)
     }
 
-    fn publish(&mut self, version: u64) -> Result<(), EngineError> {
+    fn publish(&mut self, publication: &Publication) -> Result<(), EngineError> {
         self.engine.take_weights(self.model);
-        self.version = version;
+        self.version = publication.version;
         Ok(())
     }
 
@@ -290,7 +291,7 @@ mod tests {
         assert!(generator.partial_turn(ConversationId(7)).unwrap().0.is_empty());
 
         let ids = [&[3, 4], first.ids.as_slice(), &[9]].concat();
-        generator.publish(3).unwrap();
+        generator.publish(&Publication::shared(3)).unwrap();
         generator.start(ConversationId(7), &ids, turn(1)).unwrap();
         let second = wait(&mut generator);
         assert_eq!((second.version, generator.version()), (3, 3));

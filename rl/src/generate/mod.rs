@@ -3,7 +3,9 @@
 pub mod engine;
 mod generator;
 pub(crate) mod jobs;
+mod publication;
 pub mod sample;
 
 pub use engine::Capacity;
 pub use generator::{ConversationId, Generated, Generator, NativeGenerator};
+pub use publication::{Probe, Publication, PublishedWeights};

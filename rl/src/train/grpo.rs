@@ -115,7 +115,7 @@ pub fn run(
         .with_reference(reference.as_ref());
     harness.restore(&mut learner)?;
     let mut generator = NativeGenerator::new(&model, settings.rollout.capacity());
-    generator.publish(harness.step())?;
+    generator.publish(&learner.publish(harness.step())?)?;
     let metrics = harness.metrics()?;
 
     let suite = TaskSuite::open(&settings.tasks, &Opening::default(), SandboxOptions::default())?;
@@ -245,8 +245,7 @@ impl GrpoRun<'_> {
                     stats.add(&found);
                 }
             }
-            self.learner.publish(step + 1)?;
-            self.generator.publish(step + 1)?;
+            self.generator.publish(&self.learner.publish(step + 1)?)?;
 
             // 4. The record, validation and checkpoint.
             self.heartbeat.enter(Phase::Other);

@@ -4,8 +4,10 @@
 //! Nothing here knows tasks, rewards or settings of a loop.
 
 use crate::checkpoint::{Checkpoint, CheckpointError};
+use crate::generate::Publication;
 use crate::generate::sample::Sampling;
 use crate::optim::OptimError;
+use crate::remote::ServerError;
 use crate::train::batch::TrainSequence;
 use crate::train::loss::{Aggregation, Objective};
 use camino::Utf8Path;
@@ -93,6 +95,18 @@ pub enum LearnerError {
     /// The learner was made without a reference model.
     #[error("log-probabilities of the reference model were asked for, and there is none")]
     NoReference,
+    /// The weights could not be handed over to generators.
+    #[error("failed to publish the weights of step {version}")]
+    Publish {
+        /// Their version.
+        version: u64,
+        /// What went wrong.
+        #[source]
+        source: CheckpointError,
+    },
+    /// The server that holds the weights failed.
+    #[error(transparent)]
+    Server(#[from] ServerError),
 }
 
 /// Weights in training. The native learner is one; a learner behind a network, with the weights on
@@ -142,9 +156,10 @@ pub trait Learner {
     /// [`CheckpointError`] if the state is of another model.
     fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError>;
 
-    /// Makes the current weights available to generators as this version.
+    /// Makes the current weights available to generators as this version. Those of earlier versions
+    /// may be gone afterwards.
     ///
     /// # Errors
     /// [`LearnerError`] if they cannot be handed over.
-    fn publish(&mut self, version: u64) -> Result<(), LearnerError>;
+    fn publish(&mut self, version: u64) -> Result<Publication, LearnerError>;
 }

@@ -1,6 +1,7 @@
 //! The learner of this process: one model on one device, gradients layer by layer, `AdamW`.
 
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
+use crate::generate::Publication;
 use crate::generate::sample::Sampling;
 use crate::model::{Gradients, Qwen3, signed};
 use crate::optim::{AdamConfig, AdamW};
@@ -102,9 +103,9 @@ impl Learner for NativeLearner<'_> {
         checkpoint.restore(&mut self.optimizer)
     }
 
-    fn publish(&mut self, _version: u64) -> Result<(), LearnerError> {
+    fn publish(&mut self, version: u64) -> Result<Publication, LearnerError> {
         // A generator of this process samples with the very tensors that are trained.
-        Ok(())
+        Ok(Publication::shared(version))
     }
 }
 

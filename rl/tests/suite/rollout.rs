@@ -8,7 +8,7 @@ use agents::trajectory::{EpisodeEnding, Segment, Source, Trajectory};
 use camino::Utf8Path;
 use jail::exec::SandboxOptions;
 use rl::generate::engine::{CacheUse, EngineError, TurnEnd, TurnOptions};
-use rl::generate::{ConversationId, Generated, Generator, NativeGenerator};
+use rl::generate::{ConversationId, Generated, Generator, NativeGenerator, Publication};
 use rl::model::{Packed, Qwen3, Qwen3Config};
 use rl::rollout::{
     ContextOverflow, EpisodeRequest, Policy, Rollout, RolloutContext, RolloutError, RolloutResult,
@@ -282,7 +282,7 @@ impl Generator for Remote<'_> {
         self.most = self.most.max(self.open.len());
         self.starts += 1;
         if self.starts > self.moves_after {
-            self.publish(1)?;
+            self.publish(&Publication::shared(1))?;
         }
         Ok(())
     }
@@ -317,8 +317,8 @@ impl Generator for Remote<'_> {
         Ok(self.open.remove(&conversation).ok_or(EngineError::Gone)?.0)
     }
 
-    fn publish(&mut self, version: u64) -> Result<(), EngineError> {
-        self.version = version;
+    fn publish(&mut self, publication: &Publication) -> Result<(), EngineError> {
+        self.version = publication.version;
         Ok(())
     }
 

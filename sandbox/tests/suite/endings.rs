@@ -94,7 +94,8 @@ fn output_limit_ends_only_scripts_beyond_it() {
     let tight = RunLimits { output_limit: ByteSize::mib(1), ..policy() };
     let run = workspace.run("while True: print('x' * 1000)", &tight).unwrap();
     assert_eq!(run.outcome, Outcome::OutputLimit);
-    assert!(run.stdout.total() > 1 << 20 && run.stdout.total() < 8 << 20);
+    let total = run.stdout.total();
+    assert!(total > 1 << 20 && total < 2 << 20, "its pipe, not its speed, bounds {total}");
     assert!(run.stdout.text().len() < 40 << 10);
     let run =
         workspace.run("import sys\nprint('x' * 500_000)\nprint('y', file=sys.stderr)", &tight);

@@ -236,14 +236,12 @@ impl LiveRun {
         loop {
             let cancel = context.cancel.filter(|_| killed_for.is_none());
             let [replies, stdout, stderr] = {
-                let streams = [&self.stdout, &self.stderr];
+                // A killed run's pipes are left alone until it is gone: what it still prints
+                // while its end is on the way fills them, and stops there.
+                let pipes = [&self.stdout, &self.stderr]
+                    .map(|stream| stream.pipe.as_ref().filter(|_| killed_for.is_none()));
                 let mut events = vec![PollFd::new(&self.replies, PollFlags::IN)];
-                events.extend(
-                    streams
-                        .iter()
-                        .filter_map(|s| s.pipe.as_ref())
-                        .map(|p| PollFd::new(p, PollFlags::IN)),
-                );
+                events.extend(pipes.iter().flatten().map(|pipe| PollFd::new(*pipe, PollFlags::IN)));
                 // Last, because the others are identified by their index.
                 events.extend(
                     cancel.map(|cancel| PollFd::from_borrowed_fd(cancel.event(), PollFlags::IN)),
@@ -257,7 +255,7 @@ impl LiveRun {
                 let mut ready = events.iter().map(|event| !event.revents().is_empty());
                 let replies = ready.next() == Some(true);
                 let [stdout, stderr] =
-                    streams.map(|s| s.pipe.is_some() && ready.next() == Some(true));
+                    pipes.map(|pipe| pipe.is_some() && ready.next() == Some(true));
                 [replies, stdout, stderr]
             };
             if stdout {

@@ -1,6 +1,7 @@
 //! Why an engine refuses or cannot go on.
 
 use crate::generate::sample::SamplingError;
+use crate::remote::ServerError;
 use tasks::units::ByteSize;
 
 /// Why a request was refused.
@@ -52,4 +53,7 @@ pub enum EngineError {
     /// The model's output is not a number.
     #[error("the model's output is not finite; its weights are broken")]
     NotFinite,
+    /// A server that generates for us failed.
+    #[error(transparent)]
+    Server(#[from] ServerError),
 }
