@@ -15,7 +15,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export CARGO_TERM_PROGRESS_WHEN ?= auto
 
-.PHONY: help quickstart test test-harbor test-lm-eval test-openenv test-trl check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-harbor venv-lm-eval venv-openenv venv-trl fmt lock clean
+.PHONY: help quickstart test test-harbor test-lm-eval test-openenv test-trl test-vllm check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-harbor venv-lm-eval venv-openenv venv-trl venv-vllm fmt lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ test-openenv: venv-test venv-openenv ## Clients and checks of `openenv` 0.10 aga
 
 test-trl: venv-test venv-trl ## TRL beside us, and on our tasks and checkpoints; not part of `make test`
 	cargo test --workspace --locked --test suite -- --ignored --show-output trl
+
+test-vllm: venv-test venv-vllm ## vLLM's servers sample for `rl train`; not part of `make test`
+	cargo test --workspace --locked --test vllm -- --show-output
 
 lint: check venv-test ## Checks of the tree, lints of Rust, licences and sources of dependencies
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -73,6 +76,7 @@ venv-test: .venv/.locked-test ## The same, with what the tests compare against
 venv-lint: .venv/.locked-lint ## The tools of `make check` alone
 venv-bench: .venv-bench/.locked ## A Python with packages of MLE-bench, in .venv-bench (9 GB)
 	@echo "scripts use it with: export MLE_PYTHON=$(CURDIR)/.venv-bench/bin/python"
+venv-vllm: .venv-vllm/.locked ## A Python with vLLM for CPUs, in .venv-vllm (8 GB)
 venv-trl: .venv-trl/.locked ## A Python with TRL, in .venv-trl (6 GB, most of it hard links to what .venv has)
 venv-anchors: .venv-anchors/.locked ## A Python with the data of `factory anchors`, in .venv-anchors (500 MB)
 venv-harbor: .venv-harbor/.locked ## A Python of 3.12 or newer with Harbor and datasets, in .venv-harbor (600 MB)
@@ -132,6 +136,11 @@ venv-openenv: .venv-openenv/.locked ## A Python with OpenEnv's package, in .venv
 	.venv/bin/uv pip install --python .venv-trl/bin/python --quiet --require-hashes -r python/requirements-trl.txt
 	touch $@
 
+.venv-vllm/.locked: python/requirements-vllm.txt | .venv/bin/uv
+	env -u VIRTUAL_ENV $(PYTHON) -m venv --clear .venv-vllm
+	.venv/bin/uv pip install --python .venv-vllm/bin/python --quiet --require-hashes --no-deps -r python/requirements-vllm.txt
+	touch $@
+
 fmt: venv-lint ## Format Rust and Python
 	cargo fmt --all
 	ruff format --quiet
@@ -142,6 +151,9 @@ lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
 	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
 	cd python && ../.venv/bin/uv pip compile -q --universal --python-version 3.12 --generate-hashes --no-header \
 	  --no-emit-index-url --no-annotate requirements-harbor.in -o requirements-harbor.txt
+	cd python && ../.venv/bin/uv pip compile -q --python-platform x86_64-unknown-linux-gnu --python-version 3.11 \
+	  --override requirements-vllm-torch.in --generate-hashes --no-header --no-emit-index-url --no-annotate \
+	  requirements-vllm.in -o requirements-vllm.txt
 	cd python && for name in requirements-openenv-core requirements-tensorboard requirements-anchors; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate --no-deps $$name.in -o $$name.txt; done

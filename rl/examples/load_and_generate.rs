@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             break generated;
         }
     };
-    generator.finish();
+    generator.finish()?;
     println!("{} tokens, ended by {:?}", generated.ids.len(), generated.ending);
     println!("{:?}", tokenizer.decode(&generated.ids)?);
     println!("log-probabilities: {:?}", generated.log_probs);

@@ -3,6 +3,7 @@
 //! One file per command; here is what several of them share.
 
 mod benchmark;
+mod check_engine;
 mod device_memory;
 mod eval;
 mod plan;
@@ -24,6 +25,7 @@ use crate::train::plan::cache_beside;
 use crate::train::presets::{Dtype, Scale};
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
+use check_engine::CheckEngineArgs;
 use clap::{Args, Parser, Subcommand};
 use eval::EvalArgs;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -78,6 +80,16 @@ enum RlCommand {
     Serve(PolicyServeArgs),
     /// Show the memory plan of a run of `rl train`, and settings that fit the device.
     Plan(PlanArgs),
+    /// Check that servers of vLLM or SGLang can sample for `rl train`.
+    ///
+    ///   rl check-engine --model MODEL --engine sglang --servers http://10.0.0.5:30000
+    ///
+    /// Publishes the model's weights, then changed ones, then the first again; each time the
+    /// servers sample some turns, whose log-probabilities are compared with those that this
+    /// process computes. What was served before is replaced. docs/ENGINES.md says how servers are
+    /// started.
+    #[command(verbatim_doc_comment)]
+    CheckEngine(CheckEngineArgs),
     /// Measure what a device does with a model of some shape, beside what it could do at best.
     ///
     ///   rl bench --shape qwen3-8b --random-weights --device cuda:0 --json 8b.json
@@ -190,6 +202,7 @@ impl RlCli {
             RlCommand::Train(args) => args.run(bars),
             RlCommand::Eval(args) => args.run(bars),
             RlCommand::Plan(args) => args.run(),
+            RlCommand::CheckEngine(args) => args.run(),
             RlCommand::Bench(args) => args.run(),
             RlCommand::Serve(args) => args.run(),
             RlCommand::Report(args) => args.run(),

@@ -96,6 +96,13 @@ impl Validate for EvalSettings {
         self.rules.episode.policy.check()?;
         require(self.attempts > 0, "attempts", &self.attempts, "at least 1")?;
         check_names(&self.policies)?;
+        require(
+            self.rollout.engine.is_none(),
+            "rollout.engine",
+            &"set",
+            "left out: evaluation samples in this process; for a policy on a server of its own, \
+             see `agents eval`",
+        )?;
         self.rollout.check()
     }
 }

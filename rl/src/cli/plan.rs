@@ -74,6 +74,12 @@ impl PlanArgs {
             None => chosen?,
         };
         let moments = toml::Value::try_from(chosen.adam.optim)?;
+        let note = note.map(|note| format!("{note}; ")).unwrap_or_default();
+        if chosen.rollout.engine.is_some() {
+            return Ok(format!(
+                "{plan}\n\n{note}turns are sampled on other machines\nsettings: --set adam.optim={moments}\n"
+            ));
+        }
         let cache = chosen.rollout.cache.context("a plan that fits has a cache")?;
         let (rows, context) = (chosen.rollout.max_num_seqs, chosen.rollout.max_model_len);
         let (long, short) = plan::held(&chosen, &shape);
@@ -82,7 +88,7 @@ impl PlanArgs {
         let merged = merged.unwrap_or_default();
         Ok(format!(
             "{plan}\n\n{}of {rows} sequences the KV cache holds {long} at a time at full length ({context} tokens), {short} at a quarter of it\nsettings: --set adam.optim={moments} --set rollout.cache={cache}{merged}\n",
-            note.map(|note| format!("{note}; ")).unwrap_or_default()
+            note
         ))
     }
 }
@@ -108,5 +114,11 @@ mod tests {
         assert_eq!(default, plan(&["--config", "sandmle"]).unwrap());
         let longer = plan(&["--set", "rollout.max_model_len=32768"]).unwrap();
         assert!(longer.contains("(32768 tokens)"), "{longer}");
+
+        // With engines there is no cache beside the weights, so the larger moments fit.
+        let engine = "rollout.engine={api='sglang', servers=['http://10.0.0.5:30000']}";
+        let engines = plan(&["--set", engine]).unwrap();
+        assert!(!engines.contains("keys and values"), "{engines}");
+        assert!(engines.contains("turns are sampled on other machines"), "{engines}");
     }
 }

@@ -4,6 +4,7 @@ use super::device_memory::DeviceMemory;
 use super::{Continue, ProgressBars, RunFlags, folder_of, host_memory, recipe_of, scale_of};
 use crate::checkpoint::policy;
 use crate::checkpoint::source::{PolicySource, locate, tool_call_format};
+use crate::generate::remote::{EngineApi, EngineSettings};
 use crate::model::Qwen3Config;
 use crate::run::settings::{Checked, Validate as _, at, claim, of_run, own, resolve};
 use crate::run::stop::Stop;
@@ -17,6 +18,9 @@ use serde::Serialize;
 use tch::Device;
 use toml::Table;
 
+/// The cap of truncated importance sampling where engines sample and nothing else is set.
+const CAP_OF_ENGINES: f64 = 2.0;
+
 #[derive(Debug, Args)]
 pub(super) struct TrainArgs {
     #[command(flatten)]
@@ -25,6 +29,12 @@ pub(super) struct TrainArgs {
     from: Continue,
     #[command(flatten)]
     settings: TrainFlags,
+    /// The engine that samples turns on other machines [default: this process samples].
+    #[arg(long, requires = "servers")]
+    engine: Option<EngineApi>,
+    /// The addresses of the engine's servers, separated by commas.
+    #[arg(long, value_name = "URL", value_delimiter = ',', requires = "engine")]
+    servers: Vec<String>,
     /// How much of the device's memory the run may use, such as `80GiB`: its settings are chosen
     /// for that [default: what is free].
     #[arg(long, value_name = "SIZE")]
@@ -91,10 +101,20 @@ impl TrainArgs {
         };
         let scale = scale_of(&source)?;
         let config = config.as_deref().or(recipe_of(scale));
-        let flags = Table::try_from(&self.settings)?;
+        let mut flags = Table::try_from(&self.settings)?;
+        if let Some(api) = self.engine {
+            let engine = Table::try_from(EngineSettings::new(api, self.servers.clone()))?;
+            let rollout = Table::from_iter([("engine".to_owned(), engine.into())]);
+            flags.insert("rollout".to_owned(), rollout.into());
+        }
         let mut defaults = TrainSettings::defaults(scale);
         defaults.rules.tool_call_format = tool_call_format(folder)?.unwrap_or_default();
         let mut settings: TrainSettings = resolve(&defaults, config, flags, set)?;
+        // Engines compute with other kernels than the trainer.
+        let has_engine = settings.rollout.engine.is_some();
+        if has_engine && settings.tis_cap <= 0.0 && own("tis_cap", config, set)?.is_none() {
+            settings.tis_cap = CAP_OF_ENGINES;
+        }
         // The optimizer keeps its moments in the largest form that fits the device, unless the user
         // or the run that is resumed has another form.
         let own = own("adam.optim", config, set)?;

@@ -3,10 +3,10 @@
 //! A request holds all tokens of its conversation; whether the past is still in a KV cache is the
 //! generator's business. Nothing here knows text, tasks or rewards.
 
+use crate::generate::Publication;
 use crate::generate::engine::{
     CacheUse, Capacity, Engine, EngineError, RowId, TurnDetails, TurnEnd, TurnExtras, TurnOptions,
 };
-use crate::generate::Publication;
 use crate::model::Qwen3;
 use crate::run::watchdog::{Heartbeat, Phase};
 use std::collections::BTreeMap;
@@ -43,7 +43,11 @@ pub trait Generator {
 
     /// Ends what [`Self::begin`] began: forgets all conversations, gives the memory back and
     /// returns how the KV cache was used.
-    fn finish(&mut self) -> CacheUse;
+    ///
+    /// # Errors
+    /// [`EngineError::Server`] if turns may have been sampled with other weights than those that
+    /// were published.
+    fn finish(&mut self) -> Result<CacheUse, EngineError>;
 
     /// The most tokens of one conversation.
     fn capacity(&self) -> usize;
@@ -173,7 +177,7 @@ fn empty(model: &Qwen3, room: Capacity) -> Engine {
 impl Generator for NativeGenerator<'_> {
     fn begin(&mut self, conversations: usize) -> Result<usize, EngineError> {
         let rows = self.room.rows.clamp(1, conversations.max(1));
-        self.finish();
+        self.finish()?;
         self.engine = Engine::with_capacity(self.model, Capacity { rows, ..self.room })?;
         if self.keeps_prefixes {
             self.engine.keep_prefixes();
@@ -181,12 +185,12 @@ impl Generator for NativeGenerator<'_> {
         Ok(rows)
     }
 
-    fn finish(&mut self) -> CacheUse {
+    fn finish(&mut self) -> Result<CacheUse, EngineError> {
         let used = self.engine.cache_use();
         self.engine = empty(self.model, self.room);
         self.conversations.clear();
         self.of_row.clear();
-        used
+        Ok(used)
     }
 
     fn capacity(&self) -> usize {
@@ -305,7 +309,7 @@ mod tests {
         generator.start(ConversationId(8), &[5], turn(2)).unwrap();
         let other = wait(&mut generator);
         assert_eq!(generator.end(ConversationId(8)).unwrap(), [&[5], &*other.ids].concat());
-        assert_eq!(generator.finish().preemptions, 0);
+        assert_eq!(generator.finish().unwrap().preemptions, 0);
         assert!(generator.start(ConversationId(9), &[5], turn(2)).is_err(), "no room was made");
     }
 }

@@ -4,6 +4,7 @@ pub mod engine;
 mod generator;
 pub(crate) mod jobs;
 mod publication;
+pub mod remote;
 pub mod sample;
 
 pub use engine::Capacity;

@@ -38,11 +38,40 @@ pub struct Probe {
     /// The log-probability of each token from the second on, in nats, at temperature 1 and without
     /// filters.
     pub log_probs: Vec<f32>,
+    /// How far a generator's may be from them in the mean, in nats: what rounding explains.
+    pub tolerance: f64,
+}
+
+impl Probe {
+    /// The mean difference of `scores` from the known log-probabilities, in nats; infinite if they
+    /// are not as many, and not a number if one of them is none.
+    pub fn mean_gap(&self, scores: &[f32]) -> f64 {
+        if scores.len() != self.log_probs.len() {
+            return f64::INFINITY;
+        }
+        let pairs = scores.iter().zip(&self.log_probs);
+        let sum: f64 = pairs.map(|(found, known)| f64::from((found - known).abs())).sum();
+        sum / scores.len() as f64
+    }
 }
 
 impl Publication {
     /// Weights that the generator shares with the learner.
     pub fn shared(version: u64) -> Self {
         Self { version, weights: PublishedWeights::Shared, probe: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_is_missed_by_other_scores_fewer_scores_and_no_numbers() {
+        let probe = Probe { ids: vec![1, 2, 3], log_probs: vec![-1.0, -2.0], tolerance: 1e-3 };
+        assert!(probe.mean_gap(&[-1.0, -2.0]).abs() < 1e-12);
+        assert!((probe.mean_gap(&[-1.5, -1.5]) - 0.5).abs() < 1e-12, "signs do not cancel");
+        assert!(probe.mean_gap(&[-1.0]).is_infinite());
+        assert!(probe.mean_gap(&[f32::NAN, -2.0]).is_nan());
     }
 }

@@ -198,7 +198,7 @@ pub fn rollout(
         let driver = RolloutDriver::new(generator, policy, shared, jobs)?;
         let played = driver.run(to_workers, &answers, ended);
         let cache = generator.finish();
-        Ok(Rollout { played: played?, cache })
+        Ok(Rollout { played: played?, cache: cache? })
     })
 }
 

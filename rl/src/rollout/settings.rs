@@ -1,8 +1,10 @@
 //! The settings of rollouts.
 
 use crate::generate::Capacity;
+use crate::generate::engine::EngineError;
+use crate::generate::remote::{EngineSettings, RemoteGenerator};
 use crate::generate::sample::Sampling;
-use crate::model::{CpuLinear, has_onednn};
+use crate::model::{CpuLinear, Qwen3Config, has_onednn};
 use crate::run::settings::{SettingsError, require};
 use serde::{Deserialize, Serialize};
 use tasks::units::ByteSize;
@@ -21,6 +23,7 @@ use tasks::units::ByteSize;
 /// | `context_overflow` | `end`; in `rl eval` `evict` | what happens at the context length |
 /// | `deterministic` | `false` | episodes wait for each other, so that runs repeat to the bit |
 /// | `script_cache` | `true` but for large policies | scripts that were run before are answered from memory |
+/// | `engine` | none | see [`EngineSettings`]: engines on other machines sample the turns |
 /// | `workers` | twice the processors | threads that run scripts and grade |
 /// | `threads` | 1 for tiny policies, else all | threads that generate |
 /// | `sampling` | temperature 1; tiny: and min-p 0.02 | how tokens are drawn |
@@ -63,6 +66,10 @@ pub struct RolloutSettings {
     /// episodes, until a check finds that. Without effect in `rl eval --bench` and `rl serve`.
     #[serde(default)]
     pub script_cache: bool,
+    /// Inference engines on other machines that sample the turns; the trainer's own if there are
+    /// none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineSettings>,
     /// Threads that run scripts and grade.
     pub workers: usize,
     /// Threads of libtorch during generation. Operations of a tiny policy are too small to be
@@ -97,6 +104,20 @@ impl RolloutSettings {
         }
     }
 
+    /// A generator over the servers of `engine`, for a model of this shape. A key for them is read
+    /// from the environment.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the key or an address is none.
+    pub fn remote(
+        &self,
+        engine: &EngineSettings,
+        config: &Qwen3Config,
+    ) -> Result<RemoteGenerator, EngineError> {
+        let room = (self.max_num_seqs, self.max_model_len);
+        RemoteGenerator::new(engine, config, room, EngineSettings::key()?.as_ref())
+    }
+
     /// Whether adapters are merged for generation.
     pub fn merges_adapters(&self) -> bool {
         self.merge_adapters.unwrap_or(true)
@@ -126,6 +147,7 @@ impl RolloutSettings {
             &self.cpu_linear,
             "`auto` or `mkl`: this libtorch has no oneDNN",
         )?;
+        self.engine.as_ref().map_or(Ok(()), EngineSettings::check)?;
         require(
             self.sampling.check().is_ok(),
             "rollout.sampling",

@@ -61,6 +61,7 @@ use crate::train::batch::TrainSequence;
 use crate::train::harness::{Earlier, Harness};
 use crate::train::learner::{Learner, LearnerError, TrainingLoss, UpdateStats, WeightSet};
 use crate::train::native::NativeLearner;
+use crate::train::publisher::Publisher;
 use agents::play::World;
 use agents::scaffold::react::MleWorld;
 use agents::script_cache::{CachedWorld, ScriptCache};
@@ -114,8 +115,6 @@ pub fn run(
     let mut learner = NativeLearner::new(&model, &tokenizer, settings.adam, settings.memory)
         .with_reference(reference.as_ref());
     harness.restore(&mut learner)?;
-    let mut generator = NativeGenerator::new(&model, settings.rollout.capacity());
-    generator.publish(&learner.publish(harness.step())?)?;
     let metrics = harness.metrics()?;
 
     let suite = TaskSuite::open(&settings.tasks, &Opening::default(), SandboxOptions::default())?;
@@ -139,6 +138,8 @@ pub fn run(
         items.check_held_out(&suite)?;
     }
     let history = harness.take_sampler();
+    // There is one: corpora and searches without training tasks are refused.
+    let first = items.train[0];
     let sampler =
         TaskSampler::new(&settings.curriculum, items.train, settings.tasks_per_step, root, history);
     let player = EpisodePlayer {
@@ -151,7 +152,18 @@ pub fn run(
         stop,
         heartbeat: &heartbeat,
     };
-    let (generator, learner) = (&mut generator, &mut learner);
+    let mut generator: Box<dyn Generator + '_> = match &settings.rollout.engine {
+        None => Box::new(NativeGenerator::new(&model, settings.rollout.capacity())),
+        Some(engine) => {
+            let probe = player.known_prompt(first)?;
+            let folder = Publisher::folder_of_run(out, engine.weights.as_deref())?;
+            let publisher = Publisher::new(&folder, probe)?;
+            learner = learner.with_publisher(publisher);
+            Box::new(settings.rollout.remote(engine, model.config())?)
+        }
+    };
+    generator.publish(&learner.publish(harness.step())?)?;
+    let (generator, learner) = (generator.as_mut(), &mut learner);
     let heartbeat = &heartbeat;
     let mut run = GrpoRun {
         settings,
@@ -170,14 +182,19 @@ pub fn run(
     run.view.finish();
     match ended {
         Ok(()) => Ok(run.harness.finished(folder)),
+        // The interrupted rollout is repeated by the next start; finished steps are kept.
         Err(TrainError::Rollout(RolloutError::Stopped)) => {
-            // The interrupted rollout is repeated by the next start; finished steps are kept.
             if run.harness.is_unsaved() {
                 run.save()?;
             }
             Ok(run.harness.stopped())
         }
-        Err(error) => Err(error),
+        Err(error) => {
+            if error.leaves_weights_as_they_were() && run.harness.is_unsaved() {
+                run.save()?;
+            }
+            Err(error)
+        }
     }
 }
 
@@ -236,6 +253,7 @@ impl GrpoRun<'_> {
                 // Sampler and trainer can be compared only before the first update of the batch.
                 if norms.is_empty() {
                     compared += found.tokens;
+                    gaps::check_mean(&found)?;
                 } else {
                     (found.gap, found.gaps) = (0.0, 0.0);
                 }

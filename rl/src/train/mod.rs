@@ -9,4 +9,5 @@ pub mod loss;
 pub mod native;
 pub mod plan;
 pub mod presets;
+pub mod publisher;
 pub mod sft;

@@ -11,6 +11,7 @@ use crate::train::learner::{
     GrpoInputs, Learner, LearnerError, TrainingLoss, UpdateStats, WeightSet,
 };
 use crate::train::loss::Tokens;
+use crate::train::publisher::Publisher;
 use camino::Utf8Path;
 use std::ops::Range;
 use tch::{Kind, Tensor};
@@ -24,6 +25,7 @@ pub struct NativeLearner<'m> {
     memory: Memory,
     optimizer: AdamW,
     gradients: Gradients,
+    publisher: Option<Publisher>,
 }
 
 impl<'m> NativeLearner<'m> {
@@ -35,13 +37,20 @@ impl<'m> NativeLearner<'m> {
         memory: Memory,
     ) -> Self {
         let (optimizer, gradients) = (AdamW::new(model, adam), Gradients::default());
-        Self { model, tokenizer, reference: None, memory, optimizer, gradients }
+        let (reference, publisher) = (None, None);
+        Self { model, tokenizer, reference, memory, optimizer, gradients, publisher }
     }
 
     /// The same with a reference model, if there is one.
     #[must_use]
     pub fn with_reference(self, reference: Option<&'m Qwen3>) -> Self {
         Self { reference, ..self }
+    }
+
+    /// The same, which publishes its weights for generators of other processes.
+    #[must_use]
+    pub fn with_publisher(self, publisher: Publisher) -> Self {
+        Self { publisher: Some(publisher), ..self }
     }
 }
 
@@ -104,8 +113,13 @@ impl Learner for NativeLearner<'_> {
     }
 
     fn publish(&mut self, version: u64) -> Result<Publication, LearnerError> {
-        // A generator of this process samples with the very tensors that are trained.
-        Ok(Publication::shared(version))
+        match &mut self.publisher {
+            // A generator of this process samples with the very tensors that are trained.
+            None => Ok(Publication::shared(version)),
+            Some(publisher) => publisher
+                .publish(version, self.model, &self.memory)
+                .map_err(|source| LearnerError::Publish { version, source }),
+        }
     }
 }
 

@@ -132,12 +132,16 @@ impl MemoryPlan {
         }
         add("logits", MemoryPhase::Update, logits(&settings.memory, config, narrow));
 
+        let mut plan = Self { items };
+        if settings.rollout.engine.is_some() {
+            // Other machines generate.
+            return plan;
+        }
+        let mut add = |name, phase, bytes| plan.items.push(MemoryItem { name, phase, bytes });
         if let Some(lora) = settings.lora.as_ref().filter(|_| settings.rollout.merges_adapters()) {
             let merged = merged_parameters(lora, config) * narrow;
             add("weights with adapters merged in", MemoryPhase::Rollout, merged);
         }
-
-        let mut plan = Self { items };
         plan.add_rollout(&settings.rollout, config, settings.dtype, device);
         plan
     }
@@ -303,6 +307,11 @@ pub fn filled(
     device: Device,
     limit: u64,
 ) -> Result<(TrainSettings, MemoryPlan), MemoryPlanError> {
+    if settings.rollout.engine.is_some() {
+        // There is no cache to fill.
+        let plan = MemoryPlan::new(settings, config, device);
+        return Ok((settings.clone(), plan.fit(limit)?));
+    }
     if settings.lora.is_some() && settings.rollout.merge_adapters.is_none() {
         let with = |merge: bool| {
             let mut tried = settings.clone();
@@ -372,7 +381,8 @@ fn largest(
 fn has_enough(found: &TrainSettings, given: &TrainSettings, config: &Qwen3Config) -> bool {
     let conversations = count(given.rollout.max_num_seqs.min(ENOUGH));
     let enough = conversations * row(given.rollout.max_model_len, config, given.dtype);
-    given.rollout.cache.is_some()
+    given.rollout.engine.is_some()
+        || given.rollout.cache.is_some()
         || found.rollout.cache.is_some_and(|cache| cache.bytes() >= enough)
 }
 

@@ -18,7 +18,7 @@ use rl::train::sft::{self, SftSettings};
 use serde_json::Value;
 use tch::{Device, Kind};
 
-struct HiddenProgress;
+pub(crate) struct HiddenProgress;
 
 impl Stages for HiddenProgress {
     fn stage(&self, _name: &'static str, _length: u64) -> ProgressBar {
@@ -26,14 +26,14 @@ impl Stages for HiddenProgress {
     }
 }
 
-fn finished(ended: RunEnd) -> Utf8PathBuf {
+pub(crate) fn finished(ended: RunEnd) -> Utf8PathBuf {
     match ended {
         RunEnd::Finished(folder) => folder,
         RunEnd::Stopped(stopped) => panic!("{stopped}"),
     }
 }
 
-fn sft_settings(tasks: &Utf8Path) -> SftSettings {
+pub(crate) fn sft_settings(tasks: &Utf8Path) -> SftSettings {
     SftSettings {
         model: "tiny".into(),
         tasks: tasks.to_owned(),

@@ -10,6 +10,7 @@
 mod bench;
 mod corpus;
 mod damaged;
+mod engines;
 mod example;
 mod faulted;
 mod foreign;

@@ -261,9 +261,9 @@ impl Generator for Remote<'_> {
         Ok(2)
     }
 
-    fn finish(&mut self) -> CacheUse {
+    fn finish(&mut self) -> Result<CacheUse, EngineError> {
         self.open.clear();
-        CacheUse::default()
+        Ok(CacheUse::default())
     }
 
     fn capacity(&self) -> usize {

@@ -2,6 +2,7 @@
 
 use crate::generate::sample::SamplingError;
 use crate::remote::ServerError;
+use llm::KeyError;
 use tasks::units::ByteSize;
 
 /// Why a request was refused.
@@ -53,7 +54,19 @@ pub enum EngineError {
     /// The model's output is not a number.
     #[error("the model's output is not finite; its weights are broken")]
     NotFinite,
-    /// A server that generates for us failed.
+    /// A server refused a turn, or has other weights than those of the rollout.
     #[error(transparent)]
     Server(#[from] ServerError),
+    /// No server is left.
+    #[error(
+        "no server can generate ({}); once one can, the same command goes on from the last checkpoint",
+        .0.join("; ")
+    )]
+    NoServer(Vec<String>),
+    /// The key for the servers is none.
+    #[error("`RL_ENGINE_KEY` holds no key")]
+    Key(#[source] KeyError),
+    /// No thread for connections.
+    #[error("failed to start a thread for connections to servers")]
+    Thread(#[source] std::io::Error),
 }

@@ -131,3 +131,16 @@ pub enum TrainError {
         gap: f64,
     },
 }
+
+impl TrainError {
+    /// Whether turns could not be sampled, or not be trusted: nothing is said against the weights,
+    /// which can be saved.
+    pub(super) fn leaves_weights_as_they_were(&self) -> bool {
+        matches!(
+            self,
+            Self::Generator(_)
+                | Self::Rollout(RolloutError::Engine(_) | RolloutError::Version { .. })
+                | Self::MeanGap { .. }
+        )
+    }
+}

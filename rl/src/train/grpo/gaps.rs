@@ -1,6 +1,7 @@
 //! How far sampler and trainer are apart on the log-probabilities of the same tokens.
 
 use super::{TrainError, TrainSettings};
+use crate::train::learner::UpdateStats;
 use crate::train::presets::Dtype;
 
 /// How far they may be apart in f32, in nats.
@@ -60,6 +61,19 @@ impl LogProbGaps {
     }
 }
 
+/// Refuses an update on tokens that the sampler gave other probabilities than rounding explains,
+/// as a server with other weights does. For updates at the weights that sampled.
+///
+/// # Errors
+/// [`TrainError::MeanGap`].
+pub(super) fn check_mean(found: &UpdateStats) -> Result<(), TrainError> {
+    let gap = found.gaps / found.tokens.max(1) as f64;
+    if gap.is_nan() || gap > MEAN_GAP {
+        return Err(TrainError::MeanGap { gap });
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +110,13 @@ mod tests {
             let error = of(gaps).check(&settings).unwrap_err();
             assert!(matches!(error, TrainError::MeanGap { .. }));
         }
+        for (gaps, tokens, is_refused) in [(0.2, 10, false), (0.4, 10, true), (0.0, 0, false)] {
+            let found = UpdateStats { gaps, tokens, ..UpdateStats::default() };
+            assert_eq!(check_mean(&found).is_err(), is_refused, "{gaps} over {tokens}");
+        }
+        assert!(
+            check_mean(&UpdateStats { gaps: f64::NAN, tokens: 1, ..Default::default() }).is_err()
+        );
         assert_eq!(of(&[]), LogProbGaps { mean: 0.0, high: 0.0, largest: 0.0 });
         assert_eq!(of(&[0.5]).high, 0.5, "there is no other token");
     }

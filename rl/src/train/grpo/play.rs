@@ -7,15 +7,21 @@ use super::{TrainError, TrainSettings};
 use crate::generate::Generator;
 use crate::generate::engine::CacheUse;
 use crate::rollout::episodes::left_out;
-use crate::rollout::{EpisodeRequest, Policy, Rollout, RolloutContext, RolloutResult, rollout};
+use crate::rollout::{
+    EpisodeRequest, Policy, Rollout, RolloutContext, RolloutError, RolloutResult, rollout,
+};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::run::watchdog::{Heartbeat, Phase};
+use crate::text::template::ChatTemplate;
 use crate::text::tokenizer::Tokenizer;
 use agents::play::World;
 use std::time::Instant;
 use tasks::stream::Stream;
 use tasks::task::TaskId;
+
+/// Tokens of the prompt that generators are compared on.
+const PROBE_TOKENS: usize = 256;
 
 /// Where and by which rules episodes are played, step after step.
 pub(super) struct EpisodePlayer<'a> {
@@ -88,6 +94,16 @@ impl<'a> EpisodePlayer<'a> {
             drawn.extend(sampler.draw_again(step, draws, &drawn, missing));
             draws += 1;
         }
+    }
+
+    /// The tokens of a task's prompt, as many as a probe needs.
+    pub(super) fn known_prompt(&self, task: &TaskId) -> Result<Vec<i64>, TrainError> {
+        let of_task = |source| RolloutError::Prompt { task: task.clone(), source };
+        let prompt = self.world.prompt(task).map_err(of_task)?;
+        let template = ChatTemplate::new(self.tokenizer)?;
+        let mut ids = template.prompt(&prompt.system, &prompt.user)?;
+        ids.truncate(PROBE_TOKENS);
+        Ok(ids)
     }
 
     /// The held-out tasks, always with the same draws.

@@ -2,6 +2,7 @@
 
 use super::curriculum::Curriculum;
 use super::mask::MaskRules;
+use crate::generate::remote::EngineApi;
 use crate::model::LoraSettings;
 use crate::optim::{AdamConfig, Decay, Schedule};
 use crate::rollout::{ContextOverflow, RolloutSettings};
@@ -140,11 +141,12 @@ pub struct DynamicSampling {
 impl TrainSettings {
     /// The keys that may change when a run is resumed: how long it is and what is kept; and what
     /// changes nothing but speed or messages.
-    pub const FREE: [&str; 7] = [
+    pub const FREE: [&str; 8] = [
         "steps",
         "early_stopping_patience",
         "keep",
         "keep_best",
+        "rollout.engine",
         "rollout.script_cache",
         "rollout.workers",
         "watchdog_seconds",
@@ -319,6 +321,27 @@ impl Validate for TrainSettings {
             "`end` in training: a conversation that was changed is no single sequence that the \
              policy could be trained on",
         )?;
+        if let Some(engine) = &self.rollout.engine {
+            require(
+                cap > 0.0,
+                "tis_cap",
+                &cap,
+                "at least 1 with `rollout.engine`, such as 2: engines compute with other kernels",
+            )?;
+            require(
+                sampling.top_k == 0 && sampling.top_p >= 1.0,
+                "rollout.sampling",
+                &format!("top_k {} and top_p {}", sampling.top_k, sampling.top_p),
+                "top_k 0 and top_p 1 with `rollout.engine`: an engine's log-probabilities are \
+                 those of what they leave, and the trainer's are not",
+            )?;
+            require(
+                sampling.min_p <= 0.0 || engine.api == EngineApi::Vllm,
+                "rollout.sampling.min_p",
+                &sampling.min_p,
+                "0 with SGLang, whose log-probabilities are those of before min-p",
+            )?;
+        }
         self.lora.as_ref().map_or(Ok(()), LoraSettings::check)?;
         self.memory.check()?;
         self.rollout.check()
