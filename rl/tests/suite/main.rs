@@ -15,6 +15,7 @@ mod faulted;
 mod foreign;
 mod generation;
 mod killed;
+mod log_run;
 mod loops;
 mod masks;
 mod operators;
