@@ -23,6 +23,7 @@ mod prefixes;
 mod published;
 mod roles;
 mod rollout;
+mod scale;
 mod serve;
 mod serve_base;
 mod serve_engines;
