@@ -51,7 +51,7 @@ lint: check venv-test ## Checks of the tree, lints of Rust, licences and sources
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo deny --offline --locked check --hide-inclusion-graph licenses bans sources
 
-check: venv-lint ## What needs no build: format, Python, spelling, links, environment variables
+check: venv-lint ## What needs no build: format, Python, spelling, links, environment variables, tables of docs/SCALE.md
 	cargo fmt --all --check
 	ruff format --check --quiet
 	ruff check --quiet
@@ -59,6 +59,7 @@ check: venv-lint ## What needs no build: format, Python, spelling, links, enviro
 	typos
 	scripts/check_links.py --paths
 	scripts/check_environment.py
+	scripts/scale.py --check
 
 advisories: venv-lint ## Known vulnerabilities of dependencies; fetches RustSec's database
 	cargo deny --locked check advisories

@@ -20,14 +20,14 @@ stage "1/5 tasks" "turn the structure of MLE-bench competitions into verified mi
   "$bin/factory" generate --seeds mlebench --count 72 --modality tabular,time_series \
   --formulation binary,multiclass,regression,forecasting \
   --shares binary=0.3,multiclass=0.22,regression=0.28,forecasting=0.2 --out "$out"
-stage "2/5 sft" "teach the tiny policy to act, from scripted agents playing real episodes" \
+stage "2/5 sft" "fine-tune a tiny policy on episodes of scripted agents (SFT)" \
   "$bin/rl" sft --model tiny --tasks "$out" --out "$out/sft"
-stage "3/5 grpo" "improve it by trajectory-level GRPO on its own episodes" \
+stage "3/5 grpo" "train it further by GRPO on its own episodes" \
   "$bin/rl" train --model "$out/sft" --tasks "$out" --out "$out/grpo"
-stage "4/5 eval" "compare the policies and the scripted ladder on the held-out tasks" \
+stage "4/5 eval" "compare the policies and the scripted agents on held-out tasks" \
   "$bin/rl" eval --tasks "$out" --policy sft="$out/sft" --policy grpo="$out/grpo" \
   --policy random --scripted --out "$out/eval"
-stage "5/5 report" "write one page that shows it all" \
+stage "5/5 report" "write the HTML report" \
   "$bin/rl" report --tasks "$out" --sft "$out/sft" --grpo "$out/grpo" --eval "$out/eval" \
   --out "$out/report.html"
 printf '\nAll done in %d s. Open %s/report.html\n' $((SECONDS - started)) "$out" >&2

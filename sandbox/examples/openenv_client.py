@@ -9,14 +9,11 @@ import sys
 from openenv.core.env_server.mcp_types import CallToolAction
 from openenv.core.mcp_client import MCPToolClient
 
-# What an agent would write. `input/` holds the task's public files.
+# What an agent would write; this hands in the sample. `input/` holds the task's public files.
 SCRIPT = """
-import csv
-with open("input/test.csv") as table:
-    ids = [row["id"] for row in csv.DictReader(table)]
-with open("submission.csv", "w") as file:
-    file.write("id,y\\n" + "".join(f"{id},0.5\\n" for id in ids))
-print(len(ids), "rows")
+import shutil
+shutil.copy("input/sample_submission.csv", "submission.csv")
+print(open("submission.csv").read().count("\\n") - 1, "rows")
 """
 
 

@@ -52,7 +52,7 @@ pub enum InferenceError {
     #[error("`--{0}` must be between {1} and {2}")]
     Size(&'static str, usize, usize),
     /// The address could not be bound.
-    #[error("failed to listen on {address}")]
+    #[error("failed to listen on {address}; `--port` names another port, 0 a free one")]
     Listen {
         /// The address that was asked for.
         address: SocketAddr,

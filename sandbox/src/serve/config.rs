@@ -153,7 +153,7 @@ pub enum ServeError {
         records: ByteSize,
     },
     /// The address is in use or not available.
-    #[error("failed to listen on {address}")]
+    #[error("failed to listen on {address}; `--listen` names another address, port 0 a free port")]
     Listen {
         /// The address to listen on.
         address: SocketAddr,

@@ -4,6 +4,7 @@ use super::server::ServerState;
 use super::tools::NAMES;
 use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, HeaderName};
+use axum::http::{StatusCode, Uri};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -16,6 +17,16 @@ fn page(value: &Value) -> Page {
 /// Answers `GET /health` with the state of the server.
 pub(super) async fn health() -> Page {
     page(&json!({"status": "healthy"}))
+}
+
+/// Answers a request for a path that is not there.
+pub(super) async fn unknown(uri: Uri) -> (StatusCode, Page) {
+    let detail = format!(
+        "there is no `{}`; episodes are played over `/ws` and `/mcp`, `/metadata` says what is \
+         served, and `/openapi.json` lists all paths",
+        uri.path()
+    );
+    (StatusCode::NOT_FOUND, page(&json!({"detail": detail})))
 }
 
 /// Answers `GET /metadata` with a description of the server.

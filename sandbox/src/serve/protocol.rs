@@ -2,6 +2,7 @@
 
 use super::task_choice::Reset;
 use super::tools::ToolCall;
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -49,9 +50,13 @@ impl StepCall {
                 data.insert("arguments".to_owned(), json!({"code": code}));
                 data.insert("tool_name".to_owned(), "python".into());
             }
-            if data.contains_key("tool_name") {
-                data.insert("type".to_owned(), "call_tool".into());
+            if !data.contains_key("tool_name") {
+                return Err(serde_json::Error::custom(
+                    "a step is {\"code\": SCRIPT}, {\"tool_name\": NAME, \"arguments\": {..}} or \
+                     {\"type\": \"list_tools\"}",
+                ));
             }
+            data.insert("type".to_owned(), "call_tool".into());
         }
         Ok(match serde_json::from_value(Value::Object(data))? {
             TypedStep::ListTools {} => Self::ListTools,
@@ -201,6 +206,14 @@ mod tests {
             step("{\"tool_name\": \"submit\"}"),
             Ok(ClientRequest::Step(StepCall::CallTool(submit)))
         );
+    }
+
+    #[test]
+    fn step_of_no_known_form_is_told_the_forms() {
+        for data in ["{}", "{\"action\": \"1\"}", "{\"command\": \"ls\", \"metadata\": {}}"] {
+            let message = step(data).unwrap_err().message;
+            assert!(message.contains("{\"code\": SCRIPT}"), "{message}");
+        }
     }
 
     #[test]

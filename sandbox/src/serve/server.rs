@@ -172,6 +172,7 @@ fn router(shared: &Arc<ServerState>) -> Router {
         .route("/metadata", get(pages::metadata))
         .route("/schema", get(pages::schema))
         .route("/openapi.json", get(pages::openapi))
+        .fallback(pages::unknown)
         .layer(DefaultBodyLimit::max(shared.config.limits.message.length()))
         .layer(middleware::from_fn_with_state(Arc::clone(shared), admit));
     guarded.route("/health", get(pages::health)).with_state(Arc::clone(shared))

@@ -34,6 +34,7 @@ impl ServedCorpus {
             };
             fs::write(public.join("description.md"), format!("# {task}\nodd or even?\n")).unwrap();
             fs::write(public.join("test.csv"), table("x", |row| row)).unwrap();
+            fs::write(public.join("sample_submission.csv"), table("y", |_| 0)).unwrap();
             fs::write(private.join("answer.csv"), table("y", |row| row % 2)).unwrap();
             fs::write(root.join("task.json"), manifest(task, ROWS, [0.95, 0.9, 0.8, 0.4])).unwrap();
         }

@@ -185,7 +185,8 @@ fn pages_describe_the_served_tasks() {
     for path in ["/reset", "/step", "/state"] {
         assert!(openapi["paths"].get(path).is_none(), "{path}");
     }
-    assert_eq!(server.page("/nothing").0, 404);
+    let (status, body) = server.page("/reset");
+    assert!(status == 404 && body.contains("`/ws` and `/mcp`"), "{status} {body}");
 }
 
 #[test]
