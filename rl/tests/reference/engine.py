@@ -64,7 +64,9 @@ class Engine:
         return next(found, None)
 
     def load(self, folder):
-        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+        # Loading in two threads at once leaves weights that were never set.
+        with TURN:
+            self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
 
     def spoil(self):
         """Other weights than those that were loaded."""
