@@ -9,7 +9,7 @@ use agents::scaffold::react::{EpisodeRules, MleWorld};
 use agents::script_cache::{CachedWorld, ScriptCache};
 use agents::trajectory::{EpisodeEnding, Tool};
 use camino::{Utf8Path, Utf8PathBuf};
-use jail::exec::SandboxOptions;
+use jail::exec::{Outcome, SandboxOptions};
 use sandbox::env::{EpisodeFault, TaskSuite};
 use std::time::Duration;
 use support::servers::ServedTasks;
@@ -27,9 +27,9 @@ const FLAGS: [&str; 9] = [
     "--turns",
     "5",
     "--step-limit",
-    "9s",
+    "15s",
     "--answer-limit",
-    "40s",
+    "60s",
     "--reveal",
     "score",
     "--slots=1",
@@ -39,7 +39,7 @@ const SHORT: FleetOptions = FleetOptions { patience: Duration::from_secs(20) };
 fn rules() -> EpisodeRules {
     let mut rules = EpisodeRules::default();
     rules.episode.budget.turns = 5;
-    rules.episode.policy.time_limit = Span::seconds(9);
+    rules.episode.policy.time_limit = Span::seconds(15);
     rules
 }
 
@@ -100,7 +100,7 @@ fn episodes_on_servers_equal_those_on_this_machine() {
     let item = tasks.tasks()[0].id();
     assert_eq!(there.prompt(item).unwrap(), here.prompt(item).unwrap());
     assert_eq!(there.cache_key(item), here.cache_key(item));
-    there.check(item).unwrap();
+    there.check().unwrap();
     let submit = || python_turn("plan", SUBMIT);
     let scripts = [
         // All kinds of turns, and the last that the budget allows ends it.
@@ -115,8 +115,8 @@ fn episodes_on_servers_equal_those_on_this_machine() {
         // Tokens run out: the conversation ends, and the submission counts as it is.
         vec![submit(), score_turn("")],
         vec![python_turn("", "open('submission.csv', 'w').write('id,y\\n')"), score_turn("")],
-        // A limit ends a script.
-        vec![python_turn("wait", "import time\ntime.sleep(60)")],
+        // A signal ends a script.
+        vec![python_turn("", "import os\nos.kill(os.getpid(), 9)")],
         vec![],
     ];
     for turns in &scripts {
@@ -125,9 +125,13 @@ fn episodes_on_servers_equal_those_on_this_machine() {
             assert_eq!(play(&there, &tasks, turns), expected, "{turns:?}");
         }
     }
-    // The check, and two of each script.
-    let episodes = 1 + 2 * scripts.len() as u64;
+    let episodes = 2 * scripts.len() as u64;
     assert_eq!(fleet.usage(), FleetUse { episodes, lost: 0, redone: 0 });
+
+    // How long a script ran until its limit is part of the reply, so that is compared with no other.
+    let slow = [python_turn("wait", "import time\ntime.sleep(60)")];
+    let (_, closed) = play(&there, &tasks, &slow);
+    assert!(closed.timed_out && closed.turns[0].outcome == Some(Outcome::TimedOut), "{closed:?}");
 
     // What is known of a reply decides whether it is cached, so a cache works as here.
     let cache = ScriptCache::default();
@@ -198,7 +202,6 @@ fn lost_episode_whose_replies_are_others_when_repeated_is_a_fault() {
 fn servers_with_other_rules_or_without_a_grade_are_refused() {
     let corpus = Corpus::new();
     let (tasks, rules) = (corpus.tasks(), rules());
-    let item = tasks.tasks()[0].id();
     let without = FLAGS[..6].to_vec();
     let mut others = FLAGS.to_vec();
     others[1] = "7";
@@ -206,7 +209,7 @@ fn servers_with_other_rules_or_without_a_grade_are_refused() {
         let server = corpus.serve("records", &flags);
         let fleet = fleet(&[&server]);
         let world = RemoteWorld { fleet: &fleet, tasks: tasks.tasks(), rules: &rules };
-        let text = said(&world.check(item).unwrap_err());
+        let text = with_causes(&world.check().unwrap_err());
         assert!(text.contains(words) && text.contains(&server.address), "{text}");
     }
 }
@@ -241,7 +244,6 @@ fn servers_with_a_token_are_played_on_with_it() {
     let flags: Vec<&str> = FLAGS.iter().copied().chain(["--token", token]).collect();
     let server = corpus.serve("one", &flags);
     let (tasks, rules) = (corpus.tasks(), rules());
-    let item = tasks.tasks()[0].id();
     let address: ServerAddress = server.url().parse().unwrap();
     for (address, refusal) in [
         (address.clone(), Some("the token is missing or wrong")),
@@ -250,9 +252,9 @@ fn servers_with_a_token_are_played_on_with_it() {
     ] {
         let fleet = Fleet::connect(vec![address], SHORT).unwrap();
         let world = RemoteWorld { fleet: &fleet, tasks: tasks.tasks(), rules: &rules };
-        match (world.check(item), refusal) {
+        match (world.check(), refusal) {
             (Ok(()), None) => {}
-            (Err(fault), Some(words)) => assert!(said(&fault).contains(words), "{fault:?}"),
+            (Err(error), Some(words)) => assert!(error.to_string().contains(words), "{error}"),
             (found, _) => panic!("{found:?}"),
         }
     }

@@ -44,6 +44,11 @@ impl ServerAddress {
         Self { token: self.token.or_else(|| Some(token.to_owned())), ..self }
     }
 
+    /// Whether it has a token in it.
+    pub fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
     /// Host and port, as in the header `Host`.
     pub(super) fn authority(&self) -> String {
         format!("{}:{}", self.host, self.port)

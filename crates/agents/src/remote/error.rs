@@ -97,7 +97,7 @@ pub enum RemoteError {
         /// What is wrong.
         why: String,
     },
-    /// The fleet was given up by [`Fleet::abandon`](super::Fleet::abandon).
+    /// The fleet was given up by [`Fleet::abandoner`](super::Fleet::abandoner).
     #[error("the fleet was given up")]
     Abandoned,
 }

@@ -221,6 +221,18 @@ impl FleetState {
         Some(Lease { shared: Arc::clone(self), at: *at, address: server.address.clone() })
     }
 
+    /// A place on each server that is up and has room, for a look at all of them.
+    pub(super) fn lease_all(self: &Arc<Self>) -> Vec<Lease> {
+        let mut servers = self.servers();
+        let with_room = servers.at.iter_mut().filter(|(_, server)| server.load().is_some());
+        with_room
+            .map(|(at, server)| {
+                server.leased += 1;
+                Lease { shared: Arc::clone(self), at: *at, address: server.address.clone() }
+            })
+            .collect()
+    }
+
     /// What is known of each server, in words.
     pub(super) fn states(&self) -> String {
         let servers = self.servers();
@@ -292,9 +304,11 @@ impl Fleet {
         FleetUse { episodes: read(episodes), lost: read(lost), redone: read(redone) }
     }
 
-    /// Has every episode in progress end with a fault within a second, and no other begin.
-    pub fn abandon(&self) {
-        self.shared.abandoned.store(true, Ordering::SeqCst);
+    /// A function that has every episode in progress end with a fault within a second, and no other
+    /// begin, whichever thread calls it.
+    pub fn abandoner(&self) -> impl FnOnce() + Send + 'static {
+        let shared = Arc::clone(&self.shared);
+        move || shared.abandoned.store(true, Ordering::SeqCst)
     }
 
     pub(super) fn state(&self) -> &Arc<FleetState> {

@@ -3,7 +3,7 @@
 use super::answer::{Begun, difference};
 use super::connection::{Broken, Connection};
 use super::error::RemoteError;
-use super::fleet::Fleet;
+use super::fleet::{Fleet, Lease};
 use super::play::RemotePlay;
 use crate::play::{Play, World};
 use crate::prompt::{Prompt, PromptError};
@@ -59,13 +59,35 @@ impl<'a> RemoteWorld<'a> {
         self.tasks.iter().find(|task| task.id() == item)
     }
 
-    /// Begins an episode on `item` and leaves it: whether the fleet plays by these rules, on this
-    /// corpus. For the start of a program, before hours of work depend on it.
+    /// Begins an episode on the first task on every server that is up, and leaves it: whether all of
+    /// them play by these rules, on this corpus. For the start of a program, before hours of work
+    /// depend on it.
     ///
     /// # Errors
-    /// An [`EpisodeFault`] as for [`World::open`].
-    pub fn check(&self, item: &TaskId) -> Result<(), EpisodeFault> {
-        self.open(item).map(drop)
+    /// [`RemoteError`] of the first server that refuses, or if none is up.
+    pub fn check(&self) -> Result<(), RemoteError> {
+        let Some(task) = self.tasks.first() else { return Ok(()) };
+        let fleet = self.fleet.state();
+        let mut is_played = false;
+        for lease in fleet.lease_all() {
+            let at = lease.at;
+            match self.begin_on(lease, task) {
+                Ok(_) => is_played = true,
+                Err(Broken::Refused(error)) => return Err(error),
+                Err(Broken::Full) => fleet.note_full(at),
+                Err(Broken::Lost(why) | Broken::Ended(why)) => fleet.note_down(at, &why),
+            }
+        }
+        // None had room just now: wait for one.
+        if is_played { Ok(()) } else { self.begin(task).map(drop) }
+    }
+
+    /// An episode that has begun on the server of `lease`, and is the one that is asked for.
+    fn begin_on(&self, lease: Lease, task: &Task) -> Result<Connection, Broken> {
+        let mut connection = Connection::open(lease)?;
+        let begun = connection.begin(task.id())?;
+        self.compare(task, &begun, &connection).map_err(Broken::Refused)?;
+        Ok(connection)
     }
 
     /// An episode that has begun on some server. Looks for one until the fleet's patience is over.
@@ -79,12 +101,7 @@ impl<'a> RemoteWorld<'a> {
             }
             if let Some(lease) = fleet.lease() {
                 let at = lease.at;
-                let begun = Connection::open(lease).and_then(|mut connection| {
-                    let begun = connection.begin(task.id())?;
-                    self.compare(task, &begun, &connection).map_err(Broken::Refused)?;
-                    Ok(connection)
-                });
-                match begun {
+                match self.begin_on(lease, task) {
                     Ok(connection) => return Ok(connection),
                     Err(Broken::Refused(error)) => return Err(error),
                     Err(Broken::Full) => fleet.note_full(at),
