@@ -25,12 +25,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// All values of a label, so that each series is there from the start, at zero.
-const OUTCOMES: [EpisodeOutcome; 8] = [
+const OUTCOMES: [EpisodeOutcome; 9] = [
     EpisodeOutcome::Graded,
     EpisodeOutcome::Left(CloseReason::Reset),
     EpisodeOutcome::Left(CloseReason::Left),
     EpisodeOutcome::Left(CloseReason::Vanished),
     EpisodeOutcome::Left(CloseReason::Idle),
+    EpisodeOutcome::Left(CloseReason::Overdue),
     EpisodeOutcome::Left(CloseReason::TooLarge),
     EpisodeOutcome::Left(CloseReason::Drained),
     EpisodeOutcome::Left(CloseReason::Fault),
@@ -112,6 +113,7 @@ impl EpisodeOutcome {
             Self::Left(CloseReason::Left) => "left",
             Self::Left(CloseReason::Vanished) => "vanished",
             Self::Left(CloseReason::Idle) => "idle",
+            Self::Left(CloseReason::Overdue) => "overdue",
             Self::Left(CloseReason::TooLarge) => "too_large",
             Self::Left(CloseReason::Drained) => "drained",
             Self::Left(CloseReason::Fault) => "fault",

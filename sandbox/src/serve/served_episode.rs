@@ -14,6 +14,7 @@ use crate::env::{
 use crate::reward::RewardWeights;
 use jail::exec::Cancel;
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 use tasks::task::TaskId;
 use tasks::thresholds::BeyondGold;
 
@@ -28,6 +29,8 @@ pub(super) struct ServedEpisode {
     open: Option<OpenEpisode>,
     turns: u32,
     turns_allowed: u32,
+    began: Instant,
+    wall: Duration,
     cancel: Cancel,
     reveal: Reveal,
     weights: RewardWeights,
@@ -78,6 +81,8 @@ impl ServedEpisode {
             open: Some(shared.metrics.begin_episode()),
             turns: 0,
             turns_allowed: config.episode.budget.turns,
+            began: Instant::now(),
+            wall: Duration::from_secs(config.episode.budget.wall_seconds),
             cancel,
             reveal: config.reveal,
             weights: config.reward,
@@ -90,6 +95,12 @@ impl ServedEpisode {
     /// Whether the episode has ended.
     pub(super) fn is_over(&self) -> bool {
         self.episode.is_none()
+    }
+
+    /// Whether its wall time has been over for `grace`. Its next step would end it; a client that
+    /// takes none, and asks for its state instead, would keep it for ever.
+    pub(super) fn is_overdue(&self, grace: Duration) -> bool {
+        self.began.elapsed() >= self.wall + grace
     }
 
     /// A handle that ends a script in flight.

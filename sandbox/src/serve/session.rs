@@ -238,7 +238,8 @@ impl Session {
         }
     }
 
-    /// Ends the episode if nothing was heard for the idle limit. Returns whether the session ought to
+    /// Ends the episode if nothing was heard for the idle limit, or its wall time has been over for
+    /// as long. Returns whether the session ought to
     /// end as well: it has no WebSocket, or nothing was heard for the session limit.
     pub(super) async fn is_forsaken(&self) -> bool {
         // With a call in flight its client is waiting, and not silent.
@@ -248,8 +249,14 @@ impl Session {
             (presence.heard.elapsed(), presence.socket)
         };
         let limits = &self.shared.config.limits;
-        if stage.playing().is_some() && silence >= limits.idle.0 {
-            stage.end(CloseReason::Idle).await;
+        let grace = limits.idle.0;
+        let ending = match stage.playing() {
+            Some(_) if silence >= grace => Some(CloseReason::Idle),
+            Some(episode) if episode.is_overdue(grace) => Some(CloseReason::Overdue),
+            _ => None,
+        };
+        if let Some(ending) = ending {
+            stage.end(ending).await;
         }
         let limit = if socket { limits.session.0 } else { limits.idle.0 };
         stage.playing().is_none() && silence >= limit
@@ -324,6 +331,10 @@ impl Session {
                          to begin another",
                         self.shared.config.limits.idle
                     ),
+                    Stage::Ended(CloseReason::Overdue) => "the episode was ended long after its wall \
+                                                           time (`--episode-limit`); reset to begin \
+                                                           another"
+                        .to_owned(),
                     _ => "there is no episode; reset to begin one".to_owned(),
                 };
                 *stage = other;

@@ -203,3 +203,24 @@ fn second_signal_ends_a_draining_server_at_once() {
     server.signal("TERM");
     assert_eq!(server.end(), Some(0));
 }
+
+#[test]
+fn an_episode_that_is_only_asked_about_ends_after_its_wall_time() {
+    let corpus = ServedCorpus::new();
+    let flags = ["--episode-limit", "1s", "--idle-limit", "2s"];
+    let server = SandboxServer::start(&corpus, &flags);
+    let mut client = Client::connect(&server);
+    client.reset("alpha");
+    let began = Instant::now();
+    while series(&metrics(&server), "sandbox_episodes_open") > 0.0 {
+        // It is heard all the time, so it is not idle.
+        assert_eq!(client.ask("state", &Value::Null).0, "state");
+        assert!(began.elapsed() < Duration::from_mins(1), "the episode does not end");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(began.elapsed() >= Duration::from_secs(3));
+    let (_, error) = client.ask("step", &json!({"code": "print(1)"}));
+    assert!(error["message"].as_str().unwrap().contains("`--episode-limit`"), "{error}");
+    assert_eq!(corpus.records()[0].1.ending, Some(CloseReason::Overdue));
+    client.reset("beta");
+}
