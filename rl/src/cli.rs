@@ -33,6 +33,7 @@ use serve::PolicyServeArgs;
 use sft::SftArgs;
 use tasks::units::ByteSize;
 use tch::Device;
+use toml::{Table, Value};
 use train::TrainArgs;
 
 /// Train agents for machine learning engineering: SFT, GRPO, evaluation.
@@ -214,6 +215,15 @@ fn folder_of(ended: RunEnd) -> Result<String> {
     match ended {
         RunEnd::Finished(folder) => Ok(format!("{folder}\n")),
         RunEnd::Stopped(stopped) => Err(stopped.into()),
+    }
+}
+
+/// Puts the addresses of `--sandboxes` where the setting is, in `rollout`.
+fn add_sandboxes(flags: &mut Table, addresses: &[String]) {
+    if !addresses.is_empty() {
+        let addresses = addresses.iter().cloned().map(Value::String).collect();
+        let rollout = Table::from_iter([("sandboxes".to_owned(), Value::Array(addresses))]);
+        flags.insert("rollout".to_owned(), Value::Table(rollout));
     }
 }
 

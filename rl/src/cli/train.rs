@@ -1,7 +1,9 @@
 //! `rl train`.
 
 use super::device_memory::DeviceMemory;
-use super::{Continue, ProgressBars, RunFlags, folder_of, host_memory, recipe_of, scale_of};
+use super::{
+    Continue, ProgressBars, RunFlags, add_sandboxes, folder_of, host_memory, recipe_of, scale_of,
+};
 use crate::checkpoint::policy;
 use crate::checkpoint::source::{PolicySource, locate, tool_call_format};
 use crate::model::Qwen3Config;
@@ -25,6 +27,11 @@ pub(super) struct TrainArgs {
     from: Continue,
     #[command(flatten)]
     settings: TrainFlags,
+    /// Play episodes on these environment servers instead of this machine: addresses such as
+    /// `http://10.0.0.5:8765`, separated by commas. All serve the same corpus by the same rules
+    /// (docs/DEPLOY.md); their token comes from `SANDBOX_TOKEN`.
+    #[arg(long, value_name = "URL", value_delimiter = ',')]
+    sandboxes: Vec<String>,
     /// How much of the device's memory the run may use, such as `80GiB`: its settings are chosen
     /// for that [default: what is free].
     #[arg(long, value_name = "SIZE")]
@@ -91,7 +98,8 @@ impl TrainArgs {
         };
         let scale = scale_of(&source)?;
         let config = config.as_deref().or(recipe_of(scale));
-        let flags = Table::try_from(&self.settings)?;
+        let mut flags = Table::try_from(&self.settings)?;
+        add_sandboxes(&mut flags, &self.sandboxes);
         let mut defaults = TrainSettings::defaults(scale);
         defaults.rules.tool_call_format = tool_call_format(folder)?.unwrap_or_default();
         let mut settings: TrainSettings = resolve(&defaults, config, flags, set)?;

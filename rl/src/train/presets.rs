@@ -143,6 +143,7 @@ impl Scale {
             deterministic: false,
             // A tiny policy writes the same scripts again and again, a large one hardly ever.
             script_cache: !self.is_large(),
+            sandboxes: Vec::new(),
             workers,
             threads,
             sampling,

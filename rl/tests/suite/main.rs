@@ -12,6 +12,7 @@ mod corpus;
 mod damaged;
 mod example;
 mod faulted;
+mod fleet;
 mod foreign;
 mod generation;
 mod killed;

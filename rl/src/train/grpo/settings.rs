@@ -140,11 +140,12 @@ pub struct DynamicSampling {
 impl TrainSettings {
     /// The keys that may change when a run is resumed: how long it is and what is kept; and what
     /// changes nothing but speed or messages.
-    pub const FREE: [&str; 7] = [
+    pub const FREE: [&str; 8] = [
         "steps",
         "early_stopping_patience",
         "keep",
         "keep_best",
+        "rollout.sandboxes",
         "rollout.script_cache",
         "rollout.workers",
         "watchdog_seconds",
