@@ -35,6 +35,7 @@ use serve::PolicyServeArgs;
 use sft::SftArgs;
 use tasks::units::ByteSize;
 use tch::Device;
+use toml::{Table, Value};
 use train::TrainArgs;
 
 /// Train agents for machine learning engineering: SFT, GRPO, evaluation.
@@ -227,6 +228,22 @@ fn folder_of(ended: RunEnd) -> Result<String> {
     match ended {
         RunEnd::Finished(folder) => Ok(format!("{folder}\n")),
         RunEnd::Stopped(stopped) => Err(stopped.into()),
+    }
+}
+
+/// Puts the addresses of `--sandboxes` where the setting is, in `rollout`.
+fn add_sandboxes(flags: &mut Table, addresses: &[String]) {
+    if !addresses.is_empty() {
+        let addresses = addresses.iter().cloned().map(Value::String).collect();
+        set_of_rollout(flags, "sandboxes", Value::Array(addresses));
+    }
+}
+
+/// Puts the value of a flag where the setting is, in `rollout`.
+fn set_of_rollout(flags: &mut Table, key: &str, value: Value) {
+    let rollout = flags.entry("rollout").or_insert_with(|| Value::Table(Table::new()));
+    if let Value::Table(rollout) = rollout {
+        rollout.insert(key.to_owned(), value);
     }
 }
 

@@ -6,7 +6,7 @@ pub mod player;
 use crate::generate::NativeGenerator;
 use crate::model::Qwen3;
 use crate::rollout::{
-    ContextOverflow, EpisodeRequest, Policy, RolloutContext, RolloutSettings, rollout,
+    ContextOverflow, EpisodeRequest, Policy, RolloutContext, RolloutSettings, fleet, rollout,
 };
 use crate::run::settings::{Checked, SettingsError, Validate, is_off, require};
 use crate::run::stop::Stop;
@@ -15,6 +15,7 @@ use crate::run::watchdog::Heartbeat;
 use crate::text::tokenizer::Tokenizer;
 use crate::train::presets::{Dtype, Scale};
 use agents::play::World;
+use agents::remote::RemoteWorld;
 use agents::scaffold::react::{EpisodeRules, MleWorld};
 use agents::scaffold::scripted::{Approach, ScriptedLevel};
 use agents::script_cache::{CachedWorld, ScriptCache};
@@ -154,10 +155,18 @@ pub fn run(
         .chain(composed)
         .map(|approach| Scripted { approach, world, workers, stream })
         .collect();
+    let fleet = fleet::connect(&settings.rollout)?;
+    let remote = fleet.as_ref().map(|fleet| RemoteWorld {
+        fleet,
+        tasks: suite.tasks(),
+        rules: &settings.rules,
+    });
+    remote.as_ref().map_or(Ok(()), RemoteWorld::check)?;
+    let played = remote.as_ref().map_or(&world as &dyn World, |remote| remote);
     // Shared by all policies: what a script does does not depend on who wrote it.
     let script_cache = settings.rollout.script_cache.then(ScriptCache::default);
-    let cached = script_cache.as_ref().map(|cache| CachedWorld::new(&world, cache));
-    let played = cached.as_ref().map_or(&world as &dyn World, |cached| cached);
+    let cached = script_cache.as_ref().map(|cache| CachedWorld::new(played, cache));
+    let played = cached.as_ref().map_or(played, |cached| cached);
     let rollouts: Vec<Rollouts<'_>> =
         policies.iter().map(|policy| Rollouts { policy, settings, world: played, root }).collect();
     let mut contestants: Vec<&dyn Contestant> = Vec::new();

@@ -13,6 +13,7 @@ pub mod provider;
 pub mod random;
 pub mod reference;
 pub mod rounds;
+pub mod servers;
 pub mod shifts;
 pub mod tables;
 pub mod trend;

@@ -11,6 +11,7 @@ pub mod play;
 pub mod preset;
 pub mod prompt;
 pub mod reference;
+pub mod remote;
 pub mod reward;
 pub mod run;
 pub mod scaffold;

@@ -6,6 +6,7 @@
 //! ```
 
 use crate::evaluation::{EVALUATION_VERSION, Evaluation, EvaluationRow};
+use agents::remote::RemoteError;
 use agents::scaffold::react::MleWorld;
 use agents::scaffold::runner::{RunnerContext, ScriptedError, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::{Approach, ScriptStyle};
@@ -80,6 +81,9 @@ pub enum RunError {
     /// The tasks cannot be used.
     #[error(transparent)]
     Suite(#[from] SuiteError),
+    /// The servers on which episodes are to be played cannot be used.
+    #[error(transparent)]
+    Fleet(#[from] RemoteError),
     /// The reward's weights do not fit a task.
     #[error(transparent)]
     Reward(#[from] NoCeiling),

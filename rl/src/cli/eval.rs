@@ -2,7 +2,7 @@
 
 use super::benchmark::BenchFlags;
 use super::policies::NamedPolicies;
-use super::{ProgressBars, RunFlags};
+use super::{ProgressBars, RunFlags, add_sandboxes};
 use crate::eval::{self, EvalSettings};
 use crate::report::LearntSection;
 use crate::run::settings::{Validate as _, claim, own, resolve};
@@ -21,6 +21,11 @@ pub(super) struct EvalArgs {
     /// repeated, with another name.
     #[arg(long = "policy", value_name = "NAME=SOURCE")]
     policies: Vec<String>,
+    /// Play the policies' episodes on these environment servers instead of this machine: addresses
+    /// such as `http://10.0.0.5:8765`, separated by commas. All serve the same corpus by the same
+    /// rules (docs/DEPLOY.md); their token comes from `SANDBOX_TOKEN`.
+    #[arg(long, value_name = "URL", value_delimiter = ',', conflicts_with = "bench")]
+    sandboxes: Vec<String>,
     #[command(flatten)]
     settings: EvalFlags,
     #[command(flatten)]
@@ -75,6 +80,7 @@ impl EvalArgs {
         }
         let scale = policies.scale()?;
         let mut flags = Table::try_from(&self.settings)?;
+        add_sandboxes(&mut flags, &self.sandboxes);
         flags.insert("policies".into(), toml::Value::try_from(policies.sources())?);
         let mut defaults = EvalSettings::defaults(scale);
         if own("rules.tool_call_format", config.as_deref(), set)?.is_none() {
@@ -82,7 +88,7 @@ impl EvalArgs {
         }
         let settings: EvalSettings = resolve(&defaults, config.as_deref(), flags, set)?;
         let settings = settings.check()?;
-        claim(out, &*settings, &["rollout.script_cache", "rollout.workers"])?;
+        claim(out, &*settings, &["rollout.sandboxes", "rollout.script_cache", "rollout.workers"])?;
         let device = self.common.device()?;
         let mut settings = settings.into_inner();
         settings.rollout.cache = policies.cache(&settings.rollout, settings.dtype, device)?;

@@ -1,7 +1,10 @@
 //! `rl train`.
 
 use super::device_memory::DeviceMemory;
-use super::{Continue, ProgressBars, RunFlags, folder_of, host_memory, recipe_of, scale_of};
+use super::{
+    Continue, ProgressBars, RunFlags, add_sandboxes, folder_of, host_memory, recipe_of, scale_of,
+    set_of_rollout,
+};
 use crate::checkpoint::policy;
 use crate::checkpoint::source::{PolicySource, locate, tool_call_format};
 use crate::generate::remote::{EngineApi, EngineSettings};
@@ -35,6 +38,11 @@ pub(super) struct TrainArgs {
     /// The addresses of the engine's servers, separated by commas.
     #[arg(long, value_name = "URL", value_delimiter = ',', requires = "engine")]
     servers: Vec<String>,
+    /// Play episodes on these environment servers instead of this machine: addresses such as
+    /// `http://10.0.0.5:8765`, separated by commas. All serve the same corpus by the same rules
+    /// (docs/DEPLOY.md); their token comes from `SANDBOX_TOKEN`.
+    #[arg(long, value_name = "URL", value_delimiter = ',')]
+    sandboxes: Vec<String>,
     /// How much of the device's memory the run may use, such as `80GiB`: its settings are chosen
     /// for that [default: what is free].
     #[arg(long, value_name = "SIZE")]
@@ -104,9 +112,9 @@ impl TrainArgs {
         let mut flags = Table::try_from(&self.settings)?;
         if let Some(api) = self.engine {
             let engine = Table::try_from(EngineSettings::new(api, self.servers.clone()))?;
-            let rollout = Table::from_iter([("engine".to_owned(), engine.into())]);
-            flags.insert("rollout".to_owned(), rollout.into());
+            set_of_rollout(&mut flags, "engine", engine.into());
         }
+        add_sandboxes(&mut flags, &self.sandboxes);
         let mut defaults = TrainSettings::defaults(scale);
         defaults.rules.tool_call_format = tool_call_format(folder)?.unwrap_or_default();
         let mut settings: TrainSettings = resolve(&defaults, config, flags, set)?;

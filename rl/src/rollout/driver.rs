@@ -186,7 +186,7 @@ pub fn rollout(
     let (to_engine, answers) = channel::<WorkerReply<'_>>();
     let requests = Mutex::new(requests);
     std::thread::scope(|scope| {
-        for _ in 0..settings.workers.clamp(1, jobs.len().max(1)) {
+        for _ in 0..settings.waiting_threads().clamp(1, jobs.len().max(1)) {
             let (requests, to_engine) = (&requests, to_engine.clone());
             scope.spawn(move || {
                 work(&WorkerContext { agent: policy.name, world, jobs }, requests, &to_engine);

@@ -7,6 +7,7 @@
 mod conversation;
 mod driver;
 pub mod episodes;
+pub mod fleet;
 mod settings;
 mod worker;
 

@@ -1,5 +1,6 @@
 //! The settings of rollouts.
 
+use super::fleet;
 use crate::generate::Capacity;
 use crate::generate::engine::EngineError;
 use crate::generate::remote::{EngineSettings, RemoteGenerator};
@@ -24,6 +25,7 @@ use tasks::units::ByteSize;
 /// | `deterministic` | `false` | episodes wait for each other, so that runs repeat to the bit |
 /// | `script_cache` | `true` but for large policies | scripts that were run before are answered from memory |
 /// | `engine` | none | see [`EngineSettings`]: engines on other machines sample the turns |
+/// | `sandboxes` | none: on this machine | addresses of the environment servers that play episodes |
 /// | `workers` | twice the processors | threads that run scripts and grade |
 /// | `threads` | 1 for tiny policies, else all | threads that generate |
 /// | `sampling` | temperature 1; tiny: and min-p 0.02 | how tokens are drawn |
@@ -70,6 +72,11 @@ pub struct RolloutSettings {
     /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineSettings>,
+    /// Addresses of `sandbox serve` processes that play the episodes, such as
+    /// `http://10.0.0.5:8765`; none for this machine. All must serve the same corpus by the same
+    /// rules (`docs/DEPLOY.md`). A token comes from `SANDBOX_TOKEN`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sandboxes: Vec<String>,
     /// Threads that run scripts and grade.
     pub workers: usize,
     /// Threads of libtorch during generation. Operations of a tiny policy are too small to be
@@ -123,6 +130,12 @@ impl RolloutSettings {
         self.merge_adapters.unwrap_or(true)
     }
 
+    /// Threads that wait for the environment. With servers that run the scripts they only wait, so
+    /// there is one for each sequence.
+    pub(super) fn waiting_threads(&self) -> usize {
+        if self.sandboxes.is_empty() { self.workers } else { self.workers.max(self.max_num_seqs) }
+    }
+
     /// Tokens that must be free before a turn, or turns are evicted.
     pub(super) fn turn_room(&self) -> usize {
         self.turn_tokens.min(self.max_model_len / 4)
@@ -148,6 +161,7 @@ impl RolloutSettings {
             "`auto` or `mkl`: this libtorch has no oneDNN",
         )?;
         self.engine.as_ref().map_or(Ok(()), EngineSettings::check)?;
+        fleet::check(&self.sandboxes)?;
         require(
             self.sampling.check().is_ok(),
             "rollout.sampling",

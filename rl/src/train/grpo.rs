@@ -50,7 +50,7 @@ pub use settings::{DynamicSampling, TrainSettings};
 
 use crate::checkpoint::policy;
 use crate::generate::{Generator, NativeGenerator};
-use crate::rollout::RolloutError;
+use crate::rollout::{RolloutError, fleet};
 use crate::run::memory;
 use crate::run::metrics::Metrics;
 use crate::run::settings::Checked;
@@ -63,6 +63,7 @@ use crate::train::learner::{Learner, LearnerError, TrainingLoss, UpdateStats, We
 use crate::train::native::NativeLearner;
 use crate::train::publisher::Publisher;
 use agents::play::World;
+use agents::remote::RemoteWorld;
 use agents::scaffold::react::MleWorld;
 use agents::script_cache::{CachedWorld, ScriptCache};
 use batch::{Batch, Scores};
@@ -124,9 +125,23 @@ pub fn run(
     let silence = Duration::from_secs(settings.watchdog_seconds);
     let _watchdog = Watchdog::start(&heartbeat, silence, |text| tracing::warn!("{text}"));
     let episodes = MleWorld { suite: &suite, rules: &settings.rules };
+    let fleet = fleet::connect(&settings.rollout)?;
+    let remote = fleet.as_ref().map(|fleet| RemoteWorld {
+        fleet,
+        tasks: suite.tasks(),
+        rules: &settings.rules,
+    });
+    remote.as_ref().map_or(Ok(()), RemoteWorld::check)?;
+    let _fleet_watch = fleet.as_ref().map(|fleet| stop.on_request(fleet.abandoner()));
     let operators = operators(settings, &suite)?;
+    if operators.is_some() && remote.is_some() {
+        return Err(TrainError::SearchesOnFleet);
+    }
     let (world, items) = match &operators {
-        None => (&episodes as &dyn World, Items::tasks(&suite)?),
+        None => {
+            let world = remote.as_ref().map_or(&episodes as &dyn World, |remote| remote);
+            (world, Items::tasks(&suite)?)
+        }
         Some(operators) => {
             (operators as &dyn World, Items::questions(operators, &tokenizer, &settings.rollout)?)
         }

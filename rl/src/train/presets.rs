@@ -144,6 +144,7 @@ impl Scale {
             // A tiny policy writes the same scripts again and again, a large one hardly ever.
             script_cache: !self.is_large(),
             engine: None,
+            sandboxes: Vec::new(),
             workers,
             threads,
             sampling,

@@ -13,6 +13,7 @@ mod damaged;
 mod engines;
 mod example;
 mod faulted;
+mod fleet;
 mod foreign;
 mod generation;
 mod killed;

@@ -92,6 +92,10 @@ pub(super) struct ServeArgs {
     /// Time without a message after which a session that has a WebSocket is ended.
     #[arg(long, default_value_t = ServeLimits::default().session)]
     session_limit: Span,
+    /// Time that episodes in progress may go on after SIGTERM or Ctrl-C. No others begin then, and
+    /// `/health` has the status 503. With 0s, steps in flight are finished and nothing more.
+    #[arg(long, value_name = "TIME", default_value_t = ServeLimits::default().drain)]
+    drain_limit: Span,
     /// Size of a client's message.
     #[arg(long, default_value_t = ServeLimits::default().message)]
     message_limit: ByteSize,
@@ -239,6 +243,7 @@ impl ServeArgs {
                 answer: self.answer_limit,
                 idle: self.idle_limit,
                 session: self.session_limit,
+                drain: self.drain_limit,
                 message: self.message_limit,
                 episodes_per_task: self.episodes_per_task,
                 record: self.record_limit,

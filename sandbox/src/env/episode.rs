@@ -162,6 +162,9 @@ pub enum EpisodeFault {
     /// The episode could not be written down.
     #[error("failed to record the episode")]
     Record(#[from] RecordError),
+    /// The server that plays the episode failed, or the way to it, or it plays by other rules.
+    #[error("failed to play the episode on a server")]
+    Remote(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The task's grader takes whole submissions only.
     #[error(
         "task {0} is graded on all its test rows at once, so `Score` can only check \

@@ -94,6 +94,8 @@ pub enum CloseReason {
     Vanished,
     /// The client sent nothing within the idle limit.
     Idle,
+    /// The client kept the episode open long after its wall time.
+    Overdue,
     /// The client sent a message above the size limit.
     TooLarge,
     /// The environment was shut down.

@@ -44,6 +44,7 @@ pub struct ServeConfig {
 /// | `answer` | time by which a step is answered, the wait for a free slot included | 55 s |
 /// | `idle` | time without a message after which an episode is ended, and a session without a WebSocket | 10 min |
 /// | `session` | time without a message after which a session with a WebSocket is ended | 12 h |
+/// | `drain` | time that episodes in progress may go on when the server is asked to end; 0 for none | 0 s |
 /// | `message` | size of one message | 1 MiB |
 /// | `send` | time a client may take to accept an answer | 30 s |
 /// | `episodes_per_task` | episodes of one task that one client may begin while the server is up | 10 000 |
@@ -61,6 +62,9 @@ pub struct ServeLimits {
     /// Time without a message after which a session that has a WebSocket is ended. A trainer keeps
     /// its sessions while it computes, hours between two episodes.
     pub session: Span,
+    /// Time that episodes in progress may go on once the server is asked to end. No others begin
+    /// then. With 0, steps in flight are finished and nothing more.
+    pub drain: Span,
     /// Size of one message.
     pub message: ByteSize,
     /// Time a client may take to accept an answer.
@@ -82,6 +86,7 @@ impl Default for ServeLimits {
             answer: Span::seconds(55),
             idle: Span::seconds(600),
             session: Span::seconds(12 * 60 * 60),
+            drain: Span::seconds(0),
             message: ByteSize::mib(1),
             send: Span::seconds(30),
             episodes_per_task: 10_000,

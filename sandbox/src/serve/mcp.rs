@@ -13,12 +13,13 @@
 
 use super::episode_counts::ClientId;
 use super::json_rpc::{RpcCode, RpcError, RpcMessage, RpcRequest, result};
+use super::metrics::Refusal;
 use super::protocol::ServerReply;
 use super::server::ServerState;
 use super::session::{Gone, Session};
 use super::sessions::SessionEnd;
 use super::task_choice::Reset;
-use super::tools::{self, ListForm, ToolCall};
+use super::tools::{self, Call, ListForm, ToolCall};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -110,9 +111,11 @@ impl Caller {
 
 /// Opens a session without a WebSocket.
 async fn open(shared: &Arc<ServerState>, client: ClientId) -> Result<Arc<Session>, RpcError> {
+    shared.check_open()?;
     let seat = match shared.sessions.seat().await {
         Ok(seat) => seat,
         Err(full) => {
+            shared.metrics.refuse(Refusal::Full);
             let (active, most) = (shared.sessions.count(), shared.sessions.most());
             let data = json!({"active_sessions": active, "max_sessions": most});
             return Err(RpcError { data: Some(Box::new(data)), ..full.into() });
@@ -202,7 +205,7 @@ async fn call(mut params: Map<String, Value>, caller: Caller) -> Result<Value, R
         // A lost connection is no lost client: the step is finished, and counts.
         Caller::Http { .. } => tokio::sync::watch::channel(false).1,
     };
-    Ok(tool_result(session.call(ToolCall { tool, arguments }, gone).await?))
+    Ok(tool_result(session.call(Call::Tool(ToolCall { tool, arguments }), gone).await?))
 }
 
 /// The reply to a call as MCP's result; `data` is what OpenEnv's client returns.

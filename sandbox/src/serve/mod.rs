@@ -8,7 +8,8 @@
 //! GET /ws                  reset, step, state, mcp, close; tools are called by steps
 //! POST, DELETE /mcp        JSON-RPC: tools are listed and called by methods
 //! GET /list_environments   the task API: splits, tasks and their pages, without a session
-//! GET /health              whether it is up; needs no token
+//! GET /health              whether it takes episodes; needs no token
+//! GET /metrics             counts in Prometheus' text format
 //! GET /metadata            what it serves
 //! GET /schema              the forms of actions, observations and states
 //! GET /openapi.json        the above for machines
@@ -23,6 +24,7 @@ mod episode_counts;
 mod json_rpc;
 mod mcp;
 mod mcp_http;
+mod metrics;
 mod pages;
 mod protocol;
 mod reveal;

@@ -3,6 +3,7 @@
 use super::server::ServerState;
 use super::tools::NAMES;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderName};
 use axum::http::{StatusCode, Uri};
 use serde_json::{Value, json};
@@ -14,9 +15,22 @@ fn page(value: &Value) -> Page {
     ([(CONTENT_TYPE, "application/json")], value.to_string())
 }
 
-/// Answers `GET /health` with the state of the server.
-pub(super) async fn health() -> Page {
-    page(&json!({"status": "healthy"}))
+/// Answers `GET /health`: whether the server takes new episodes, and how many sessions it has. The
+/// status is 503 once it is shutting down.
+pub(super) async fn health(State(shared): State<Arc<ServerState>>) -> (StatusCode, Page) {
+    let (status, name) = if shared.is_draining() {
+        (StatusCode::SERVICE_UNAVAILABLE, "draining")
+    } else {
+        (StatusCode::OK, "healthy")
+    };
+    let sessions = &shared.sessions;
+    let health = json!({
+        "status": name,
+        "active_sessions": sessions.count(),
+        "max_sessions": sessions.most(),
+        "open_episodes": shared.metrics.episodes_open(),
+    });
+    (status, page(&health))
 }
 
 /// Answers a request for a path that is not there.
@@ -104,7 +118,8 @@ pub(super) async fn openapi() -> Page {
             "/{env}/num_tasks": post("The number of tasks of a split.", of_split(&[])),
             "/{env}/task": post("A task of a split, with its page.", of_split(&["index"])),
             "/{env}/task_range": post("Tasks with their pages.", of_split(&["start", "stop"])),
-            "/health": get("Whether the server is up.", object.clone()),
+            "/health": get("Whether the server takes episodes; 503 if not.", object.clone()),
+            "/metrics": get("Counts in Prometheus' text format.", json!({"type": "string"})),
             "/metadata": get("What is served.", object.clone()),
             "/schema": get("The forms of actions, observations and states.", object),
         },
@@ -133,6 +148,26 @@ fn action() -> Value {
                     "metadata": {"type": "object"},
                 },
                 "required": ["tool_name"],
+                "additionalProperties": false,
+            },
+            {
+                "description": "An action in the words of records, of a program that parses its \
+                                agent's turns itself.",
+                "type": "object",
+                "properties": {
+                    "type": {"const": "action"},
+                    "action": {
+                        "type": "object",
+                        "properties": {
+                            "tool": {"enum": ["python", "score", "answer", "malformed"]},
+                            "code": {"type": "string"},
+                            "reason": {"type": "string"},
+                        },
+                        "required": ["tool"],
+                    },
+                    "metadata": {"type": "object"},
+                },
+                "required": ["type", "action"],
                 "additionalProperties": false,
             },
             {

@@ -1,7 +1,8 @@
 //! Messages over a WebSocket, as clients of OpenEnv send and read them: one JSON object each.
 
 use super::task_choice::Reset;
-use super::tools::ToolCall;
+use super::tools::{Call, ToolCall};
+use crate::env::Action;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -22,8 +23,8 @@ pub(super) enum ClientRequest {
 pub(super) enum StepCall {
     /// Which tools there are. Takes no turn, and needs no episode.
     ListTools,
-    /// The use of a tool.
-    CallTool(ToolCall),
+    /// The use of a tool, or an action.
+    Call(Call),
 }
 
 /// The data of a step that states its type.
@@ -35,6 +36,9 @@ enum TypedStep {
         tool_name: String,
         #[serde(default)]
         arguments: Map<String, Value>,
+    },
+    Action {
+        action: Action,
     },
 }
 
@@ -61,8 +65,9 @@ impl StepCall {
         Ok(match serde_json::from_value(Value::Object(data))? {
             TypedStep::ListTools {} => Self::ListTools,
             TypedStep::CallTool { tool_name, arguments } => {
-                Self::CallTool(ToolCall { tool: tool_name, arguments })
+                Self::Call(Call::Tool(ToolCall { tool: tool_name, arguments }))
             }
+            TypedStep::Action { action } => Self::Call(Call::Action(action)),
         })
     }
 }
@@ -92,16 +97,26 @@ pub(super) enum Code {
 pub(super) struct ProtocolError {
     pub(super) code: Code,
     pub(super) message: String,
+    /// Whether the same may work in another session: later, or on another server.
+    pub(super) retryable: bool,
 }
 
 impl ProtocolError {
     pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), retryable: false }
+    }
+
+    /// The same, of something that another session may be granted.
+    pub(super) fn retryable(self) -> Self {
+        Self { retryable: true, ..self }
     }
 
     /// The message as JSON for the client.
     pub(super) fn to_json(&self) -> String {
-        let data = json!({"message": self.message, "code": self.code});
+        let mut data = json!({"message": self.message, "code": self.code});
+        if self.retryable {
+            data["retryable"] = true.into();
+        }
         json!({"type": "error", "data": data}).to_string()
     }
 }
@@ -199,12 +214,15 @@ mod tests {
             "{\"code\": \"1\"}",
             "{\"code\": \"1\", \"metadata\": {}}",
         ] {
-            assert_eq!(step(data), Ok(ClientRequest::Step(StepCall::CallTool(call.clone()))));
+            assert_eq!(
+                step(data),
+                Ok(ClientRequest::Step(StepCall::Call(Call::Tool(call.clone()))))
+            );
         }
         let submit = ToolCall { tool: "submit".to_owned(), arguments: Map::new() };
         assert_eq!(
             step("{\"tool_name\": \"submit\"}"),
-            Ok(ClientRequest::Step(StepCall::CallTool(submit)))
+            Ok(ClientRequest::Step(StepCall::Call(Call::Tool(submit))))
         );
     }
 
@@ -214,6 +232,22 @@ mod tests {
             let message = step(data).unwrap_err().message;
             assert!(message.contains("{\"code\": SCRIPT}"), "{message}");
         }
+    }
+
+    #[test]
+    fn actions_are_those_of_records() {
+        for action in [
+            Action::Python { code: "1".to_owned() },
+            Action::Score,
+            Action::Answer,
+            Action::Malformed { reason: "no call".to_owned() },
+        ] {
+            let data = json!({"type": "action", "action": action});
+            let call = ClientRequest::Step(StepCall::Call(Call::Action(action)));
+            assert_eq!(step(&data.to_string()), Ok(call));
+        }
+        let unknown = step("{\"type\": \"action\", \"action\": {\"tool\": \"bash\"}}");
+        assert_eq!(unknown.unwrap_err().code, Code::ValidationError);
     }
 
     #[test]
@@ -245,6 +279,8 @@ mod tests {
         let data = json!({"message": "full", "code": "CAPACITY_REACHED"});
         let sent: Value = serde_json::from_str(&mistake.to_json()).unwrap();
         assert_eq!(sent, json!({"type": "error", "data": data}));
+        let sent: Value = serde_json::from_str(&mistake.retryable().to_json()).unwrap();
+        assert_eq!(sent["data"]["retryable"], true);
     }
 
     proptest! {

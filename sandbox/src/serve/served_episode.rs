@@ -1,18 +1,20 @@
 //! An episode as a client sees it: calls of tools in, observations and rewards out. Its functions
 //! block.
 
+use super::metrics::{EpisodeOutcome, OpenEpisode, ServeMetrics};
 use super::protocol::ServerReply;
 use super::reveal::Reveal;
 use super::reward::{feedback_value, revealed_value};
 use super::server::ServerState;
 use super::task_choice::{ChosenTask, split_name};
-use super::tools::{ToolCall, ToolFault, tool_answer};
+use super::tools::{Call, ToolFault, tool_answer};
 use crate::env::{
     Action, CloseReason, EpisodeFault, RecordError, Recorded, Reservation, StepResult,
 };
 use crate::reward::RewardWeights;
 use jail::exec::Cancel;
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 use tasks::task::TaskId;
 use tasks::thresholds::BeyondGold;
 
@@ -23,8 +25,12 @@ pub(super) struct ServedEpisode {
     name: String,
     /// `None` after the end of the episode.
     episode: Option<Recorded>,
+    /// `None` after the end of the episode.
+    open: Option<OpenEpisode>,
     turns: u32,
     turns_allowed: u32,
+    began: Instant,
+    wall: Duration,
     cancel: Cancel,
     reveal: Reveal,
     weights: RewardWeights,
@@ -63,12 +69,20 @@ impl ServedEpisode {
         // Some clients read the whole observation, others only its metadata.
         let mut observation = about.clone();
         observation["metadata"] = about;
+        // For programs that check whether an episode here is one that they would play themselves.
+        let metadata = &mut observation["metadata"];
+        metadata["rules"] = json!(config.episode);
+        metadata["answer_limit"] = json!(config.limits.answer);
+        metadata["public_hash"] = json!(task.public_hash());
         let player = Self {
             task: task.id().clone(),
             name: label.episode.clone(),
             episode: Some(episode),
+            open: Some(shared.metrics.begin_episode()),
             turns: 0,
             turns_allowed: config.episode.budget.turns,
+            began: Instant::now(),
+            wall: Duration::from_secs(config.episode.budget.wall_seconds),
             cancel,
             reveal: config.reveal,
             weights: config.reward,
@@ -83,15 +97,25 @@ impl ServedEpisode {
         self.episode.is_none()
     }
 
+    /// Whether its wall time has been over for `grace`. Its next step would end it; a client that
+    /// takes none, and asks for its state instead, would keep it for ever.
+    pub(super) fn is_overdue(&self, grace: Duration) -> bool {
+        self.began.elapsed() >= self.wall + grace
+    }
+
     /// A handle that ends a script in flight.
     pub(super) fn cancel(&self) -> Cancel {
         self.cancel.clone()
     }
 
-    /// Calls a tool. An invalid call counts as a turn too.
-    pub(super) fn call(&mut self, call: &ToolCall) -> Result<ServerReply, EpisodeFault> {
+    /// Calls a tool, or carries out an action. An invalid call counts as a turn too.
+    pub(super) fn call(
+        &mut self,
+        call: &Call,
+        metrics: &ServeMetrics,
+    ) -> Result<ServerReply, EpisodeFault> {
         let Some(episode) = &mut self.episode else { return Err(EpisodeFault::Over) };
-        let tool = call.tool.as_str();
+        let tool = call.name();
         let (action, fault) = match call.action() {
             Ok(action) => (action, None),
             Err((kind, reason)) => {
@@ -108,6 +132,7 @@ impl ServedEpisode {
             }
             step => step?,
         };
+        metrics.count_step(step.outcome.as_ref().map(|outcome| (outcome, step.wall)));
         self.turns = episode.turns();
         let mut reward = step
             .feedback
@@ -120,6 +145,9 @@ impl ServedEpisode {
                 Some(episode) => episode.close()?,
                 None => return Err(EpisodeFault::Over),
             };
+            if let Some(open) = self.open.take() {
+                open.end(EpisodeOutcome::Graded);
+            }
             reward =
                 revealed_value(&self.weights, &finish, self.way.as_ref(), self.reveal) - self.paid;
             if !text.is_empty() {
@@ -138,7 +166,10 @@ impl ServedEpisode {
     }
 
     /// Ends the episode without a grade, if it has not ended yet.
-    pub(super) fn abandon(self, ending: CloseReason) {
+    pub(super) fn abandon(mut self, ending: CloseReason) {
+        if let Some(open) = self.open.take() {
+            open.end(EpisodeOutcome::Left(ending));
+        }
         if let Some(episode) = self.episode
             && let Err(fault) = episode.abandon(ending)
         {
@@ -168,6 +199,7 @@ impl ServedEpisode {
             "turns_left": self.turns_left(),
             "outcome": step.outcome,
             "seconds": step.wall.as_secs_f64(),
+            "depends_on_time": step.depends_on_time,
         })
     }
 }

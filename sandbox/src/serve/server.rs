@@ -2,6 +2,8 @@
 
 use super::config::{ServeConfig, ServeError};
 use super::episode_counts::BegunEpisodes;
+use super::metrics::{Refusal, ServeMetrics, metrics};
+use super::protocol::{Code, ProtocolError};
 use super::sessions::Sessions;
 use super::{mcp_http, pages, socket, task_api};
 use crate::env::{RecordQuota, TaskSuite};
@@ -14,12 +16,12 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use web::listener::accept;
 use web::signals::Signals;
 use web::token::is_from_a_page;
@@ -37,6 +39,8 @@ const LOOK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_se
 /// Beyond what a step may take, time for all sessions to end when the server does.
 const DRAIN: Duration = Duration::from_secs(10);
 
+/// Time between two looks at whether the last episode has ended.
+const LAST_EPISODE: Duration = Duration::from_millis(50);
 /// Time for the last answers of requests to be sent.
 const LAST: Duration = Duration::from_secs(1);
 
@@ -50,14 +54,59 @@ pub(super) struct ServerState {
     pub(super) refusals: Arc<Semaphore>,
     /// A permit per run in flight.
     pub(super) places: Arc<Semaphore>,
+    /// How many runs there may be in flight.
+    pub(super) slots: usize,
     /// Number of tasks chosen so far.
     pub(super) begun: AtomicU64,
     /// Episodes begun by each client.
     pub(super) counts: BegunEpisodes,
     /// What records may take.
     pub(super) quota: RecordQuota,
+    /// What is counted.
+    pub(super) metrics: ServeMetrics,
+    /// Whether no episode begins any more. Those in progress may go on for the drain limit.
+    draining: AtomicBool,
     /// Turns true when the server is to end.
     pub(super) stopping: watch::Receiver<bool>,
+}
+
+impl ServerState {
+    /// Whether the server is shutting down.
+    pub(super) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::SeqCst)
+    }
+
+    /// Refuses to begin anything once the server is shutting down.
+    ///
+    /// # Errors
+    /// [`Code::CapacityReached`].
+    pub(super) fn check_open(&self) -> Result<(), ProtocolError> {
+        if !self.is_draining() {
+            return Ok(());
+        }
+        self.metrics.refuse(Refusal::Draining);
+        let message = "the server is shutting down and begins no more episodes; play on another";
+        Err(ProtocolError::new(Code::CapacityReached, message).retryable())
+    }
+
+    /// Begins no more episodes, and waits until those in progress have ended, for the drain limit at
+    /// most.
+    async fn drain(&self) {
+        self.draining.store(true, Ordering::SeqCst);
+        let (open, limit) = (self.metrics.episodes_open(), self.config.limits.drain);
+        tracing::info!(open, %limit, "shutting down: no more episodes begin");
+        let ended = async {
+            while self.metrics.episodes_open() > 0 {
+                sleep(LAST_EPISODE).await;
+            }
+            // The last answer is still to be sent, and a `close` may be on its way.
+            sleep(LAST_EPISODE).await;
+        };
+        if !limit.0.is_zero() && timeout(limit.0, ended).await.is_err() {
+            let open = self.metrics.episodes_open();
+            tracing::warn!(open, "episodes did not end within the drain limit");
+        }
+    }
 }
 
 /// A server that listens and does not yet answer.
@@ -90,6 +139,9 @@ impl EpisodeServer {
             sessions: Sessions::new(config.limits.episodes),
             refusals: Arc::new(Semaphore::new(REFUSALS)),
             places: Arc::new(Semaphore::new(slots.max(1))),
+            slots: slots.max(1),
+            metrics: ServeMetrics::new(suite.tasks().len(), config.limits.episodes, slots.max(1)),
+            draining: AtomicBool::new(false),
             begun: AtomicU64::new(0),
             counts: BegunEpisodes::new(config.limits.episodes_per_task),
             quota,
@@ -105,8 +157,9 @@ impl EpisodeServer {
         self.address
     }
 
-    /// Serves until the process is interrupted or asked to terminate; then finishes the steps in
-    /// flight, ends every episode and returns. A second such signal ends it at once.
+    /// Serves until the process is interrupted or asked to terminate. Then no episode begins any
+    /// more; those in progress may go on for the drain limit; the steps in flight are finished,
+    /// every episode that is left is ended, and it returns. A second such signal ends it at once.
     ///
     /// # Errors
     /// [`ServeError::Runtime`].
@@ -134,10 +187,23 @@ impl EpisodeServer {
         let most = CONNECTIONS + limits.episodes;
         let look = limits.idle.0.min(limits.session.0) / LOOKS;
         let mut connections = JoinSet::new();
-        tokio::select! {
-            () = accept(listener, &router, most, &shared.stopping, &mut connections) => {}
-            () = shared.sessions.sweep(look.clamp(LOOK.0, LOOK.1)) => {}
-            () = signals.next() => {}
+        let drained = async {
+            signals.next().await;
+            tokio::select! {
+                () = shared.drain() => true,
+                () = signals.next() => false,
+            }
+        };
+        let in_order = tokio::select! {
+            // Neither of these two ever ends. Both go on while the server is drained: it is asked
+            // for its health, and episodes in progress need their clients.
+            () = accept(listener, &router, most, &shared.stopping, &mut connections) => true,
+            () = shared.sessions.sweep(look.clamp(LOOK.0, LOOK.1)) => true,
+            in_order = drained => in_order,
+        };
+        if !in_order {
+            tracing::warn!("ended at once, as was asked");
+            return Ok(());
         }
         tracing::info!("shutting down: steps in flight are finished");
         // Sessions may all be gone already.
@@ -169,6 +235,7 @@ fn router(shared: &Arc<ServerState>) -> Router {
         .route("/{env}/num_tasks", post(task_api::count))
         .route("/{env}/task", post(task_api::get))
         .route("/{env}/task_range", post(task_api::range))
+        .route("/metrics", get(metrics))
         .route("/metadata", get(pages::metadata))
         .route("/schema", get(pages::schema))
         .route("/openapi.json", get(pages::openapi))
@@ -191,6 +258,7 @@ async fn admit(
     }
     match &shared.config.token {
         Some(token) if !token.is_in(&headers) => {
+            shared.metrics.refuse(Refusal::Token);
             let how = [(WWW_AUTHENTICATE, "Bearer, Basic realm=\"sandbox\"")];
             let reason = "show the server's token, as `Authorization: Bearer TOKEN` or in the \
                           URL, as `http://agent:TOKEN@host`";

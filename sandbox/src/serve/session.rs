@@ -4,11 +4,12 @@
 //! a time has its episode; others wait for it.
 
 use super::episode_counts::ClientId;
+use super::metrics::Refusal;
 use super::protocol::{Code, ProtocolError, ServerReply};
 use super::served_episode::ServedEpisode;
 use super::server::ServerState;
 use super::task_choice::{ChosenTask, Reset};
-use super::tools::{ToolCall, ToolFault, tool_answer};
+use super::tools::{Call, ToolFault, tool_answer};
 use crate::env::{CloseReason, EpisodeFault, RecordError};
 use jail::exec::Fault;
 use serde_json::{Value, json};
@@ -206,7 +207,7 @@ impl Session {
 
     /// Carries out a call of a tool, which takes a turn of the episode. Its script is killed when
     /// `gone` turns true.
-    pub(super) async fn call(self: &Arc<Self>, call: ToolCall, gone: Gone) -> Reply {
+    pub(super) async fn call(self: &Arc<Self>, call: Call, gone: Gone) -> Reply {
         let session = Arc::clone(self);
         self.detached(async move { session.carry_out(call, gone).await }).await
     }
@@ -237,7 +238,8 @@ impl Session {
         }
     }
 
-    /// Ends the episode if nothing was heard for the idle limit. Returns whether the session ought to
+    /// Ends the episode if nothing was heard for the idle limit, or its wall time has been over for
+    /// as long. Returns whether the session ought to
     /// end as well: it has no WebSocket, or nothing was heard for the session limit.
     pub(super) async fn is_forsaken(&self) -> bool {
         // With a call in flight its client is waiting, and not silent.
@@ -247,8 +249,14 @@ impl Session {
             (presence.heard.elapsed(), presence.socket)
         };
         let limits = &self.shared.config.limits;
-        if stage.playing().is_some() && silence >= limits.idle.0 {
-            stage.end(CloseReason::Idle).await;
+        let grace = limits.idle.0;
+        let ending = match stage.playing() {
+            Some(_) if silence >= grace => Some(CloseReason::Idle),
+            Some(episode) if episode.is_overdue(grace) => Some(CloseReason::Overdue),
+            _ => None,
+        };
+        if let Some(ending) = ending {
+            stage.end(ending).await;
         }
         let limit = if socket { limits.session.0 } else { limits.idle.0 };
         stage.playing().is_none() && silence >= limit
@@ -279,9 +287,12 @@ impl Session {
     }
 
     async fn begin(&self, stage: &mut Stage, chosen: ChosenTask) -> Reply {
+        self.shared.check_open()?;
         let id = chosen.task.id().clone();
-        let begun = self.shared.counts.begin(self.client, &id);
-        begun.map_err(|many| ProtocolError::new(Code::CapacityReached, many.to_string()))?;
+        self.shared.counts.begin(self.client, &id).map_err(|many| {
+            self.shared.metrics.refuse(Refusal::EpisodesPerTask);
+            ProtocolError::new(Code::CapacityReached, many.to_string())
+        })?;
         stage.end(CloseReason::Reset).await;
         let shared = Arc::clone(&self.shared);
         let begun = spawn_blocking(move || {
@@ -299,7 +310,8 @@ impl Session {
             }
             Ok(Err(EpisodeFault::Record(full @ RecordError::NoRoom { .. }))) => {
                 tracing::warn!(%full, "an episode was refused");
-                Err(ProtocolError::new(Code::CapacityReached, full.to_string()))
+                self.shared.metrics.refuse(Refusal::Records);
+                Err(ProtocolError::new(Code::CapacityReached, full.to_string()).retryable())
             }
             Ok(Err(error)) => Err(fault(&error)),
             Err(error) => Err(fault(&error)),
@@ -311,6 +323,7 @@ impl Session {
         match std::mem::replace(stage, Stage::Before) {
             Stage::Episode(episode) if !episode.is_over() => Ok(episode),
             other => {
+                let is_idle = matches!(other, Stage::Ended(CloseReason::Idle));
                 let message = match other {
                     Stage::Episode(_) => "the episode is over; reset to begin another".to_owned(),
                     Stage::Ended(CloseReason::Idle) => format!(
@@ -318,10 +331,15 @@ impl Session {
                          to begin another",
                         self.shared.config.limits.idle
                     ),
+                    Stage::Ended(CloseReason::Overdue) => "the episode was ended long after its wall \
+                                                           time (`--episode-limit`); reset to begin \
+                                                           another"
+                        .to_owned(),
                     _ => "there is no episode; reset to begin one".to_owned(),
                 };
                 *stage = other;
-                Err(ProtocolError::new(Code::ExecutionError, message))
+                let error = ProtocolError::new(Code::ExecutionError, message);
+                Err(if is_idle { error.retryable() } else { error })
             }
         }
     }
@@ -329,25 +347,29 @@ impl Session {
     /// A place to run for a call that needs one; or what to answer if there is none in time.
     async fn place(
         &self,
-        call: &ToolCall,
+        call: &Call,
         deadline: Instant,
         gone: &mut Gone,
     ) -> Result<Option<OwnedSemaphorePermit>, Reply> {
-        if call.tool != "python" {
+        if !call.is_script() {
             return Ok(None);
         }
+        let (began, metrics) = (Instant::now(), &self.shared.metrics);
         let places = Arc::clone(&self.shared.places);
         tokio::select! {
-            place = timeout_at(deadline, places.acquire_owned()) => match place {
-                Ok(place) => Ok(place.ok()),
-                Err(_) => Err(Ok(busy(&call.tool, self.shared.config.patience()))),
+            place = timeout_at(deadline, places.acquire_owned()) => if let Ok(place) = place {
+                metrics.count_wait(began.elapsed());
+                Ok(place.ok())
+            } else {
+                metrics.refuse(Refusal::Busy);
+                Err(Ok(busy(call.name(), self.shared.config.patience())))
             },
             // No request waits for a free slot any more.
             () = is_gone(gone) => Err(Err(cut())),
         }
     }
 
-    async fn carry_out(&self, call: ToolCall, mut gone: Gone) -> Reply {
+    async fn carry_out(&self, call: Call, mut gone: Gone) -> Reply {
         let deadline = self.deadline();
         let mut stage = self.stage_by(deadline).await?;
         if let Stage::Planned(chosen) = &*stage {
@@ -363,8 +385,9 @@ impl Session {
             }
         };
         let cancel = episode.cancel();
+        let shared = Arc::clone(&self.shared);
         let mut work = spawn_blocking(move || {
-            let reply = episode.call(&call);
+            let reply = episode.call(&call, &shared.metrics);
             drop(place);
             (episode, reply)
         });

@@ -92,7 +92,7 @@ impl Sessions {
             let most = self.most;
             let message =
                 format!("all {most} places are taken; try again when a session has ended");
-            return Err(ProtocolError::new(Code::CapacityReached, message));
+            return Err(ProtocolError::new(Code::CapacityReached, message).retryable());
         };
         Ok(seat)
     }
@@ -116,7 +116,8 @@ impl Sessions {
         let session = Arc::new(session);
         let mut open = self.open();
         if open.closed {
-            return Err(ProtocolError::new(Code::SessionError, "the server is shutting down"));
+            let message = "the server is shutting down";
+            return Err(ProtocolError::new(Code::SessionError, message).retryable());
         }
         open.by_id.insert(id, Arc::clone(&session));
         Ok(session)

@@ -3,6 +3,7 @@
 use super::connection::{Connection, Incoming};
 use super::episode_counts::ClientId;
 use super::mcp::{self, Caller};
+use super::metrics::Refusal;
 use super::protocol::{self, ClientRequest, Code, ProtocolError, ServerReply, StepCall};
 use super::server::ServerState;
 use super::session::{Gone, Session};
@@ -12,6 +13,7 @@ use axum::Extension;
 use axum::extract::ws::{WebSocket, WebSocketUpgrade, close_code};
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
+use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
 use std::sync::Arc;
@@ -50,7 +52,10 @@ pub(super) async fn connect(
         return upgrade.on_upgrade(move |socket| begin(socket, shared, client, seat, None));
     }
     let Ok(permit) = Arc::clone(&shared.refusals).try_acquire_owned() else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "all places are taken").into_response();
+        shared.metrics.refuse(Refusal::Full);
+        // In seconds: episodes take at least as long.
+        let later = [(RETRY_AFTER, "1")];
+        return (StatusCode::SERVICE_UNAVAILABLE, later, "all places are taken").into_response();
     };
     upgrade.on_upgrade(move |socket| begin(socket, shared, client, None, Some(permit)))
 }
@@ -76,9 +81,12 @@ async fn begin(
     seat: Option<OwnedSemaphorePermit>,
     permit: Option<OwnedSemaphorePermit>,
 ) {
-    let seat = match seat {
-        Some(seat) => Ok(seat),
-        None => shared.sessions.seat().await,
+    let seat = match (shared.check_open(), seat) {
+        (Err(draining), _) => Err(draining),
+        (Ok(()), Some(seat)) => Ok(seat),
+        (Ok(()), None) => {
+            shared.sessions.seat().await.inspect_err(|_| shared.metrics.refuse(Refusal::Full))
+        }
     };
     match seat.and_then(|seat| shared.sessions.begin(&shared, client, true, seat)) {
         Ok(session) => {
@@ -102,6 +110,9 @@ async fn refuse(
         let _ = timeout(REFUSAL, link.next()).await;
     }
     match error.code {
+        _ if shared.is_draining() => {
+            link.goodbye(close_code::AWAY, "the server is shutting down").await;
+        }
         Code::CapacityReached => link.goodbye(close_code::AGAIN, "all places are taken").await,
         _ => link.goodbye(close_code::POLICY, "there is no such session").await,
     }
@@ -205,7 +216,7 @@ async fn answer(session: Arc<Session>, request: ClientRequest, gone: Gone) -> Re
             let observation = json!({"tools": tools(mode, ListForm::OpenEnv)});
             ServerReply { observation, reward: None, done: session.is_done().await }
         }
-        ClientRequest::Step(StepCall::CallTool(call)) => session.call(call, gone).await?,
+        ClientRequest::Step(StepCall::Call(call)) => session.call(call, gone).await?,
         ClientRequest::State => return Ok(protocol::state(&session.state().await)),
         ClientRequest::Mcp(message) => {
             let response = mcp::respond(message, Caller::Socket { session, gone }).await;

@@ -15,6 +15,45 @@ pub(super) struct ToolCall {
     pub(super) arguments: Map<String, Value>,
 }
 
+/// What a step asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Call {
+    /// The use of a tool, in OpenEnv's and MCP's words.
+    Tool(ToolCall),
+    /// An action in the words of records, from a program that parses its agent's turns itself: a
+    /// turn that could not be parsed is one of them, with the reason for it.
+    Action(Action),
+}
+
+impl Call {
+    /// The name of the tool, as a client that calls it gave it.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Tool(call) => &call.tool,
+            Self::Action(Action::Python { .. }) => NAMES[0],
+            Self::Action(Action::Score) => NAMES[1],
+            Self::Action(Action::Answer) => NAMES[2],
+            Self::Action(Action::Malformed { .. }) => "malformed",
+        }
+    }
+
+    /// Whether it may run a script, and needs a slot.
+    pub(super) fn is_script(&self) -> bool {
+        self.name() == NAMES[0]
+    }
+
+    /// The action that it stands for.
+    ///
+    /// # Errors
+    /// Why there is none, for the agent.
+    pub(super) fn action(&self) -> Result<Action, (ToolFault, String)> {
+        match self {
+            Self::Tool(call) => call.action(),
+            Self::Action(action) => Ok(action.clone()),
+        }
+    }
+}
+
 /// Why a tool did not do its work, by the names that clients know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

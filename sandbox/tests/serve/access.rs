@@ -21,7 +21,9 @@ fn without_the_token_only_health_is_answered() {
     let corpus = ServedCorpus::new();
     let server = SandboxServer::start(&corpus, &["--token", TOKEN]);
     assert_eq!(server.page("/health").0, 200);
-    for path in ["/metadata", "/schema", "/openapi.json", "/ws", "/mcp", "/list_environments"] {
+    for path in
+        ["/metrics", "/metadata", "/schema", "/openapi.json", "/ws", "/mcp", "/list_environments"]
+    {
         assert_eq!(server.page(path).0, 401, "{path}");
     }
     assert_eq!(server.post("/mcp", &[], &ping()).0, 401);

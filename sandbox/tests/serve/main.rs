@@ -5,6 +5,7 @@
 mod access;
 mod endings;
 mod fixture;
+mod fleet;
 mod heavy;
 mod mcp;
 mod oracle;

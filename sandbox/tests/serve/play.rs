@@ -169,7 +169,9 @@ fn pages_describe_the_served_tasks() {
         assert_eq!(status, 200, "{path}");
         serde_json::from_str(&body).unwrap()
     };
-    assert_eq!(page("/health"), json!({"status": "healthy"}));
+    let health = page("/health");
+    assert_eq!(health["status"], "healthy");
+    assert_eq!((&health["active_sessions"], &health["max_sessions"]), (&json!(0), &json!(256)));
     let metadata = page("/metadata");
     assert!(metadata["description"].as_str().unwrap().starts_with("3 tasks"), "{metadata}");
     let schema = page("/schema");

@@ -80,7 +80,7 @@ impl World for MleWorld<'_> {
 
 /// A turn without the words of its thought, which nothing follows from. That there is one earns the
 /// format reward.
-fn turn_key(turn: &Turn) -> String {
+pub(crate) fn turn_key(turn: &Turn) -> String {
     let action = serde_json::to_string(&turn.action).expect("an action is plain text");
     format!("{} {action}", turn.has_thought)
 }

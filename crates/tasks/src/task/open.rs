@@ -169,6 +169,20 @@ impl Task {
         self.ours().map(|dir| dir.manifest().split)
     }
 
+    /// BLAKE3 of what agents see of it, 16 hexadecimal digits: the names and the hashes of its public
+    /// files, as the manifest has them. Reveals nothing of the answers. `None` for tasks without a
+    /// manifest.
+    pub fn public_hash(&self) -> Option<String> {
+        let manifest = self.ours()?.manifest();
+        let mut hasher = blake3::Hasher::new();
+        for (file, hash) in &manifest.hashes {
+            if file.starts_with("prepared/public/") {
+                hasher.update(file.as_bytes()).update(b"\0").update(hash.as_bytes()).update(b"\n");
+            }
+        }
+        Some(hasher.finalize().to_hex()[..16].to_owned())
+    }
+
     /// Whether it is an anchor: a task of our own form, made of real data, that is never trained on.
     pub fn is_anchor(&self) -> bool {
         self.ours().is_some_and(|dir| dir.manifest().is_anchor())

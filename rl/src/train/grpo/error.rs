@@ -8,6 +8,7 @@ use crate::rollout::RolloutError;
 use crate::text::template::TemplateError;
 use crate::train::learner::LearnerError;
 use agents::prompt::PromptError;
+use agents::remote::RemoteError;
 use agents::search::samples::SearchReadError;
 use sandbox::env::SuiteError;
 use sandbox::reward::NoCeiling;
@@ -19,6 +20,15 @@ pub enum TrainError {
     /// No place to play.
     #[error(transparent)]
     Suite(#[from] SuiteError),
+    /// The servers of `rollout.sandboxes` cannot be used.
+    #[error(transparent)]
+    Fleet(#[from] RemoteError),
+    /// Questions of searches are answered on this machine alone.
+    #[error(
+        "`--searches` trains on questions whose scripts run on this machine; leave out \
+         `rollout.sandboxes` (`--sandboxes`)"
+    )]
+    SearchesOnFleet,
     /// The reward's weights do not fit a task.
     #[error(transparent)]
     Reward(#[from] NoCeiling),

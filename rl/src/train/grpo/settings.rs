@@ -141,12 +141,13 @@ pub struct DynamicSampling {
 impl TrainSettings {
     /// The keys that may change when a run is resumed: how long it is and what is kept; and what
     /// changes nothing but speed or messages.
-    pub const FREE: [&str; 8] = [
+    pub const FREE: [&str; 9] = [
         "steps",
         "early_stopping_patience",
         "keep",
         "keep_best",
         "rollout.engine",
+        "rollout.sandboxes",
         "rollout.script_cache",
         "rollout.workers",
         "watchdog_seconds",
