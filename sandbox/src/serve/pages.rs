@@ -3,7 +3,6 @@
 use super::server::ServerState;
 use super::tools::NAMES;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderName};
 use axum::http::{StatusCode, Uri};
 use serde_json::{Value, json};
