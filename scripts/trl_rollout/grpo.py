@@ -1,7 +1,8 @@
-"""GRPO with TRL on the tasks of `sandbox serve`: the policy plays whole episodes, turn by turn.
+"""GRPO with TRL on the tasks of `sandbox serve`, under the rules of `rl train`: turns are read by the same
+grammar, and trained as the tokens that were sampled. For `scripts/trl_beside_us.sh`.
 
     sandbox serve CORPUS &
-    python examples/trl/grpo.py --model CHECKPOINT --demonstrations SFT/demonstrations.jsonl \
+    python scripts/trl_rollout/grpo.py --model CHECKPOINT --demonstrations SFT/demonstrations.jsonl \
         --output_dir OUT --gradient_checkpointing false
 
 Tasks, and the messages that open an episode, are those of the demonstrations that `rl sft` leaves. The other
