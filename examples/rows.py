@@ -8,6 +8,8 @@ Needs Python alone. One row has the columns that TRL, verifiers, Inspect, NeMo G
 import argparse
 import json
 import re
+import sys
+import urllib.error
 import urllib.request
 
 RULES = """Solve a machine learning task with Python. Scripts find the task's files in `input/` and write \
@@ -42,6 +44,8 @@ def function(name):
 def brief(page):
     """The list `At a glance`, as `rl sft` writes it for tiny policies."""
     facts = dict(re.findall(r"^- (Task|Data|Target|Metric): (.+)$", page, re.MULTILINE))
+    if not facts.keys() >= {"Task", "Target", "Metric"}:
+        sys.exit("error: a task's page has no list `At a glance`; use another style")
     kind = facts["Target"].rsplit("(", 1)[1].rstrip(")")
     facts = {"Task": facts["Task"], "Data": facts.get("Data"), "Predict": kind, "Metric": facts["Metric"]}
     return "\n".join(f"{key}: {value}" for key, value in facts.items() if value)
@@ -72,9 +76,15 @@ def main():
     request = urllib.request.Request(
         f"{options.url}/sandbox/task_range", body, {"Content-Type": "application/json"}
     )
-    with urllib.request.urlopen(request) as answer, open(options.out, "w") as file:
-        for task in json.load(answer)["tasks"]:
-            file.write(json.dumps(row(task, options.style)) + "\n")
+    try:
+        with urllib.request.urlopen(request) as answer:
+            tasks = json.load(answer)["tasks"]
+    except urllib.error.HTTPError as error:
+        sys.exit(f"error: {options.url} answers {error.code}: {error.read().decode()}")
+    except urllib.error.URLError as error:
+        sys.exit(f"error: {options.url} does not answer: {error.reason}")
+    with open(options.out, "w") as file:
+        file.writelines(json.dumps(row(task, options.style)) + "\n" for task in tasks)
 
 
 if __name__ == "__main__":
