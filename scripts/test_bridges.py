@@ -215,7 +215,7 @@ def reward_of(episode, name):
 
 
 def verifiers(place, style):
-    replaced = {'"rows.jsonl"': f'"{place.rows(style or "turns")}"'}
+    replaced = {'"generated/rows.jsonl"': f'"{place.rows(style or "turns")}"'}
     episodes = vf_eval(place, "mle-sandbox", "eval.toml", replaced)
     return {of["task"]["data"]["name"]: reward_of(of, "grade") for of in episodes}
 
