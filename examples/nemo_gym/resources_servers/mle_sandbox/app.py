@@ -7,34 +7,26 @@ reward is the sum of what the server pays, which is the value of the final grade
 from typing import Annotated, Any
 
 from fastapi import Body, HTTPException, Request
-from nemo_gym.base_resources_server import (
-    BaseResourcesServerConfig,
-    BaseSeedSessionRequest,
-    BaseSeedSessionResponse,
-    BaseVerifyRequest,
-    BaseVerifyResponse,
-    SimpleResourcesServer,
-)
+from fastapi.responses import PlainTextResponse
+from nemo_gym import base_resources_server as base
 from nemo_gym.server_utils import SESSION_ID_KEY
 from openenv import GenericEnvClient
 from pydantic import PrivateAttr
 
 
-class SandboxConfig(BaseResourcesServerConfig):
+class SandboxConfig(base.BaseResourcesServerConfig):
     sandbox_url: str = "http://127.0.0.1:8765"
 
 
-class SandboxSeedRequest(BaseSeedSessionRequest):
-    """A row of `rows.py`; only its task counts here."""
-
+class SandboxSeedRequest(base.BaseSeedSessionRequest):
     task: str
 
 
-class SandboxVerifyRequest(BaseVerifyRequest):
+class SandboxVerifyRequest(base.BaseVerifyRequest):
     task: str
 
 
-class SandboxVerifyResponse(BaseVerifyResponse):
+class SandboxVerifyResponse(base.BaseVerifyResponse):
     task: str
 
 
@@ -52,7 +44,7 @@ class Episode:
         return step.observation["result"]
 
 
-class SandboxServer(SimpleResourcesServer):
+class SandboxServer(base.SimpleResourcesServer):
     config: SandboxConfig
     _episodes: dict[str, Episode] = PrivateAttr(default_factory=dict)
 
@@ -61,14 +53,15 @@ class SandboxServer(SimpleResourcesServer):
         app.post("/{name}")(self.call)  # after the routes of the base: what remains are tools
         return app
 
-    async def seed_session(self, request: Request, body: SandboxSeedRequest) -> BaseSeedSessionResponse:
+    async def seed_session(self, request: Request, body: SandboxSeedRequest) -> base.BaseSeedSessionResponse:
         episode = self._episodes[request.session[SESSION_ID_KEY]] = Episode(self.config.sandbox_url)
         await episode.client.connect()
         await episode.client.reset(task=body.task)
-        return BaseSeedSessionResponse()
+        return base.BaseSeedSessionResponse()
 
-    async def call(self, request: Request, name: str, arguments: Annotated[dict[str, Any], Body()]) -> str:
-        return await self._episode(request).call(name, arguments)
+    async def call(self, request: Request, name: str, arguments: Annotated[dict[str, Any], Body()]):
+        # Plain, because the model reads the body as it is.
+        return PlainTextResponse(await self._episode(request).call(name, arguments))
 
     async def verify(self, request: Request, body: SandboxVerifyRequest) -> SandboxVerifyResponse:
         episode = self._episode(request)
