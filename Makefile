@@ -8,6 +8,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 HARBOR_PYTHON ?= >=3.12
+NEMO_GYM_PYTHON ?= 3.12
 OUT ?= generated/quickstart
 
 # torch-sys asks the first `python` on the PATH where libtorch is.
@@ -15,7 +16,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export CARGO_TERM_PROGRESS_WHEN ?= auto
 
-.PHONY: help quickstart test test-harbor test-lm-eval test-openenv test-trl test-vllm check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-harbor venv-lm-eval venv-openenv venv-trl venv-vllm fmt lock clean
+.PHONY: help quickstart test test-bridges test-harbor test-lm-eval test-openenv test-trl test-vllm check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-bridges venv-harbor venv-lm-eval venv-nemo-gym venv-openenv venv-trl venv-vllm fmt lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -31,6 +32,9 @@ test: lint ## Everything: lints, documentation, all tests, doc tests, examples
 	scripts/check_tutorial.py "$${CARGO_TARGET_DIR:-target}/debug"
 	cargo test --workspace --doc --locked
 	scripts/examples.sh
+
+test-bridges: build venv-bridges venv-nemo-gym venv-openenv ## Examples for verifiers, Inspect, NeMo Gym, SkyRL and verl, played
+	scripts/test_bridges.py
 
 test-harbor: venv-test venv-harbor ## Exports in Harbor and in Hugging Face's datasets; not part of `make test`
 	cargo test --workspace --locked --test harbor
@@ -80,9 +84,11 @@ venv-bench: .venv-bench/.locked ## A Python with packages of MLE-bench, in .venv
 venv-vllm: .venv-vllm/.locked ## A Python with vLLM for CPUs, in .venv-vllm (8 GB)
 venv-trl: .venv-trl/.locked ## A Python with TRL, in .venv-trl (6 GB, most of it hard links to what .venv has)
 venv-anchors: .venv-anchors/.locked ## A Python with the data of `factory anchors`, in .venv-anchors (500 MB)
+venv-bridges: .venv-bridges/.locked ## A Python with verifiers, SkyRL-gym and verl, in .venv-bridges (6 GB, most of it hard links)
+venv-nemo-gym: .venv-nemo-gym/.locked ## A Python of 3.12 with NeMo Gym, in .venv-nemo-gym (1.2 GB)
 venv-harbor: .venv-harbor/.locked ## A Python of 3.12 or newer with Harbor and datasets, in .venv-harbor (600 MB)
 venv-lm-eval: .venv-lm-eval/.locked ## A Python with lm-evaluation-harness, in .venv-lm-eval
-venv-openenv: .venv-openenv/.locked ## A Python with OpenEnv's package, in .venv-openenv (350 MB)
+venv-openenv: .venv-openenv/.locked ## A Python with OpenEnv's package and Inspect, in .venv-openenv (450 MB)
 
 .venv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -113,6 +119,17 @@ venv-openenv: .venv-openenv/.locked ## A Python with OpenEnv's package, in .venv
 .venv-anchors/.locked: python/requirements-anchors.txt | .venv/bin/uv
 	env -u VIRTUAL_ENV $(PYTHON) -m venv --clear .venv-anchors
 	.venv/bin/uv pip install --python .venv-anchors/bin/python --quiet --require-hashes --no-deps -r python/requirements-anchors.txt
+	touch $@
+
+.venv-bridges/.locked: python/requirements-bridges.txt | .venv/bin/uv
+	env -u VIRTUAL_ENV $(PYTHON) -m venv --clear .venv-bridges
+	.venv/bin/uv pip install --python .venv-bridges/bin/python --quiet --require-hashes -r python/requirements-bridges.txt
+	touch $@
+
+# As for Harbor; `NEMO_GYM_PYTHON` names a Python of 3.12.
+.venv-nemo-gym/.locked: python/requirements-nemo-gym.txt | .venv/bin/uv
+	env -u VIRTUAL_ENV .venv/bin/uv venv --quiet --clear --python '$(NEMO_GYM_PYTHON)' .venv-nemo-gym
+	.venv/bin/uv pip install --python .venv-nemo-gym/bin/python --quiet --require-hashes -r python/requirements-nemo-gym.txt
 	touch $@
 
 # uv looks for a Python that is new enough, and fetches one if it finds none. To name one:
@@ -147,11 +164,12 @@ fmt: venv-lint ## Format Rust and Python
 	ruff format --quiet
 
 lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
-	cd python && for name in requirements requirements-test requirements-lint requirements-bench requirements-lm-eval requirements-openenv requirements-task requirements-trl; do \
+	cd python && for name in requirements requirements-test requirements-lint requirements-bench requirements-bridges requirements-lm-eval requirements-openenv requirements-task requirements-trl; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
-	cd python && ../.venv/bin/uv pip compile -q --universal --python-version 3.12 --generate-hashes --no-header \
-	  --no-emit-index-url --no-annotate requirements-harbor.in -o requirements-harbor.txt
+	cd python && for name in requirements-harbor requirements-nemo-gym; do \
+	  ../.venv/bin/uv pip compile -q --universal --python-version 3.12 --generate-hashes --no-header \
+	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
 	cd python && ../.venv/bin/uv pip compile -q --python-platform x86_64-unknown-linux-gnu --python-version 3.11 \
 	  --override requirements-vllm-torch.in --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	  requirements-vllm.in -o requirements-vllm.txt

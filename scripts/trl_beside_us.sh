@@ -9,7 +9,7 @@
 #   tasks     72 small tables
 #   sft       the tiny policy imitates scripted agents
 #   ours      `rl train`, once a seed
-#   trl       examples/trl/grpo.py through `sandbox serve`, once a seed
+#   trl       scripts/trl_rollout/grpo.py through `sandbox serve`, once a seed
 #   eval      all policies on held-out tasks
 #   summary   the comparison, as text
 set -euo pipefail
@@ -85,7 +85,7 @@ if does trl; then
     if [[ -f $run/trainer_state.json ]]; then continue; fi
     [[ -n ${url:-} ]] || serve
     checkpoint=$(find "$out/sft/checkpoints" -maxdepth 1 -name 'step-*' | sort | tail -n 1)
-    HF_HUB_OFFLINE=1 "$python" examples/trl/grpo.py --model "$checkpoint" \
+    HF_HUB_OFFLINE=1 "$python" scripts/trl_rollout/grpo.py --model "$checkpoint" \
       --demonstrations "$out/sft/demonstrations.jsonl" --url "$url" --context "$context" \
       --output_dir "$run" --seed "$seed" --max_steps "$steps" \
       --per_device_train_batch_size $((tasks_per_step * group)) --gradient_accumulation_steps 1 \

@@ -1,90 +1,76 @@
-"""GRPO with TRL on the tasks of `sandbox serve`: the policy plays whole episodes, turn by turn.
+"""GRPO with TRL on the tasks of `sandbox serve`, for models that call tools.
 
-    sandbox serve CORPUS &
-    python examples/trl/grpo.py --model CHECKPOINT --demonstrations SFT/demonstrations.jsonl \
-        --output_dir OUT --gradient_checkpointing false
+    python examples/rows.py http://127.0.0.1:8765 rows.jsonl
+    python examples/trl/grpo.py --model Qwen/Qwen3-0.6B --rows rows.jsonl --output_dir OUT
 
-Tasks, and the messages that open an episode, are those of the demonstrations that `rl sft` leaves. The other
-flags are those of GRPOConfig; `--max_completion_length` is the length of a turn. Needs trl and websockets.
+An episode ends with a turn without a call. The other flags are those of GRPOConfig. Needs trl and websockets.
 """
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-import torch
 from datasets import Dataset
-from episode import Episode
-from transformers import AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer, TrlParser
+from websockets.sync.client import connect
 
 
 @dataclass
 class Options:
-    model: str = field(metadata={"help": "folder of a checkpoint"})
-    demonstrations: str = field(metadata={"help": "`demonstrations.jsonl` of a run of `rl sft`"})
-    url: str = field(default="ws://127.0.0.1:8765/ws", metadata={"help": "address of the server"})
-    context: int = field(default=1536, metadata={"help": "most tokens of a conversation"})
+    model: str = field(metadata={"help": "name of a model, or folder of a checkpoint"})
+    rows: str = field(metadata={"help": "what examples/rows.py wrote"})
+    url: str = field(default="http://127.0.0.1:8765", metadata={"help": "address of the server"})
 
 
-def openings(path):
-    """The messages that open an episode, by task."""
-    found = {}
-    with open(path) as lines:
-        for trajectory in map(json.loads, lines):
-            texts = [part["text"] for part in trajectory["segments"] if part["source"] == "prompt"]
-            found[trajectory["task"]] = [
-                {"role": role, "content": text} for role, text in zip(("system", "user"), texts, strict=True)
-            ]
-    return found
+class Environment:
+    """An episode after another; public methods are the model's tools."""
 
+    def __init__(self, url):
+        self._socket = connect(url.replace("http", "ws", 1) + "/ws", max_size=None)
 
-def generate(trainer, contexts):
-    """A sampled turn for each context, up to and with the token that ends it."""
-    batch = trainer.processing_class.pad({"input_ids": contexts}, return_tensors="pt")
-    model, end = trainer.accelerator.unwrap_model(trainer.model), trainer.processing_class.eos_token_id
-    with torch.no_grad():
-        rows = model.generate(**batch.to(model.device), generation_config=trainer.generation_config)
-    turns = rows[:, batch["input_ids"].shape[1] :].tolist()
-    return [turn[: turn.index(end) + 1] if end in turn else turn for turn in turns]
+    def reset(self, task, **_):
+        self._paid = 0.0
+        self._request("reset", {"task": task})
+
+    def python(self, code: str) -> str:
+        """Runs a Python script in the folder of the episode.
+
+        Args:
+            code: The script.
+        """
+        return self._call("python", {"code": code})
+
+    def score(self) -> str:
+        """Grades the present submission on some of the rows."""
+        return self._call("score", {})
+
+    def get_reward(self):
+        self._call("submit", {})  # only a submission has a grade
+        return self._paid
+
+    def _call(self, tool, arguments):
+        if self._done:
+            return "the episode is over"
+        return self._request("step", {"tool_name": tool, "arguments": arguments})["result"]
+
+    def _request(self, kind, data):
+        self._socket.send(json.dumps({"type": kind, "data": data}))
+        message = json.loads(self._socket.recv())
+        answer = message["data"]
+        if message["type"] == "error":
+            raise RuntimeError(f"the server refuses `{kind}`: {answer['message']}")
+        self._done, self._paid = answer["done"], self._paid + (answer["reward"] or 0.0)
+        return answer["observation"]
 
 
 def main():
     options, config = TrlParser((Options, GRPOConfig)).parse_args_and_config()
-    if config.gradient_checkpointing:
-        raise SystemExit(
-            "error: with gradient checkpointing, generation fails; add --gradient_checkpointing false"
-        )
-    messages = openings(options.demonstrations)
-
-    def rollout(tasks, trainer):
-        def start(task):
-            return Episode(options.url, trainer.processing_class, options.context, task, messages[task])
-
-        with ThreadPoolExecutor(len(tasks)) as pool:
-            episodes = list(pool.map(start, tasks))
-            while playing := [episode for episode in episodes if not episode.done]:
-                turns = generate(trainer, [episode.prompt + episode.completion for episode in playing])
-                list(pool.map(Episode.play, playing, turns))
-        return {
-            "prompt_ids": [episode.prompt for episode in episodes],
-            "completion_ids": [episode.completion for episode in episodes],
-            "env_mask": [episode.sampled for episode in episodes],
-            "logprobs": None,  # TRL computes them where it needs them
-            "episode_reward": [episode.reward() for episode in episodes],
-        }
-
-    def reward(completions, episode_reward, **_):
-        return episode_reward
-
+    with open(options.rows) as lines:
+        rows = [{key: row[key] for key in ("prompt", "task")} for row in map(json.loads, lines)]
     trainer = GRPOTrainer(
         model=options.model,
         args=config,
-        # A rollout is given prompts alone, and several tasks have the same: names tell them apart.
-        train_dataset=Dataset.from_dict({"prompt": sorted(messages)}),
-        processing_class=AutoTokenizer.from_pretrained(options.model, padding_side="left"),
-        rollout_func=rollout,
-        reward_funcs=reward,
+        train_dataset=Dataset.from_list(rows),
+        environment_factory=lambda: Environment(options.url),
     )
     trainer.train()
     trainer.save_model()

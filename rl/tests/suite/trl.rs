@@ -259,7 +259,7 @@ fn advantages_losses_and_gradients_agree_with_trl() {
 
 #[test]
 #[ignore = "needs websockets; `make test-trl` installs it and runs this"]
-fn example_for_trl_reads_turns_as_the_grammar_does() {
+fn rollout_for_trl_reads_turns_as_the_grammar_does() {
     let turns = [
         python_turn("try", "print('</think> <answer>')\n  x = \"</code> <tool_call>\""),
         score_turn("how good?"),
@@ -290,10 +290,10 @@ fn example_for_trl_reads_turns_as_the_grammar_does() {
     let turns: Vec<String> = turns.into_iter().chain(others.map(str::to_owned)).collect();
     let program = "import json, sys; sys.path.insert(0, sys.argv[1]); from episode import parse; \
                    print(json.dumps([parse(turn) for turn in json.loads(sys.argv[2])]))";
-    let example = repository().join("examples/trl");
+    let rollout = repository().join("scripts/trl_rollout");
     let given = serde_json::to_string(&turns).unwrap();
     let found: Vec<(String, Value, bool)> =
-        serde_json::from_slice(&python(&["-c", program, example.as_str(), &given])).unwrap();
+        serde_json::from_slice(&python(&["-c", program, rollout.as_str(), &given])).unwrap();
     assert_eq!(found.len(), turns.len());
     for (text, found) in turns.iter().zip(found) {
         let turn = parse(text);

@@ -1,4 +1,4 @@
-//! Training by TRL on the tasks of `sandbox serve`, with our checkpoints as they are: their
+//! `examples/trl` trains our checkpoints on the tasks of `sandbox serve` as they are: their
 //! `response_template` makes turns of either format tool calls.
 
 use crate::corpus;
@@ -11,6 +11,12 @@ use rl::text::tokenizer::{Pieces, Tokenizer};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+
+/// Two steps on a CPU, with two groups of four episodes each.
+const SETTINGS: &str = "--max_steps 2 --per_device_train_batch_size 8 --num_generations 4 \
+    --max_completion_length 300 --max_tool_calling_iterations 2 --gradient_checkpointing false \
+    --bf16 false --use_cpu true --logging_steps 1 --save_strategy no --report_to none \
+    --disable_tqdm true";
 
 /// `sandbox serve`, killed at the end.
 struct SandboxProcess {
@@ -32,7 +38,7 @@ impl SandboxProcess {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let (_, address) = line.trim().rsplit_once("http://").unwrap();
-        Self { child, url: format!("ws://{address}/ws") }
+        Self { child, url: format!("http://{address}") }
     }
 }
 
@@ -51,6 +57,9 @@ fn checkpoints_are_trained_by_trl_on_served_tasks_as_they_are() {
     let tasks = dir.join("tasks");
     corpus::write(&tasks);
     let server = SandboxProcess::start(&tasks, &dir.join("records"));
+    let example = repository().join("examples");
+    let rows = dir.join("rows.jsonl");
+    python(&[example.join("rows.py").as_str(), &server.url, rows.as_str()]);
     let script = "import shutil; shutil.copy('input/sample_submission.csv', 'submission.csv')";
     for format in ToolCallFormat::ALL {
         // No token twice: without the line ends that a policy writes around tags.
@@ -69,12 +78,17 @@ fn checkpoints_are_trained_by_trl_on_served_tasks_as_they_are() {
         fs::create_dir(&folder).unwrap();
         // So that some turns of a group differ, which gives it a gradient.
         scripted_with(&folder, &tokenizer, &turn, 9.0);
-
-        let script = repository().join("rl/tests/reference/environment.py");
         let out = dir.join(format!("{}-trl", format.name()));
-        let arguments = [script.as_str(), folder.as_str(), &server.url, "one,two", out.as_str()];
-        let printed = String::from_utf8(python(&arguments)).unwrap();
-        let log: Vec<Value> = serde_json::from_str(printed.trim().lines().last().unwrap()).unwrap();
+
+        let program = example.join("trl/grpo.py");
+        let mut arguments = vec![program.as_str(), "--model", folder.as_str()];
+        arguments.extend(["--rows", rows.as_str(), "--url", &server.url]);
+        arguments.extend(["--output_dir", out.as_str()]);
+        arguments.extend(SETTINGS.split_whitespace());
+        python(&arguments);
+        let state = fs::read_to_string(out.join("trainer_state.json")).unwrap();
+        let state: Value = serde_json::from_str(&state).unwrap();
+        let log = state["log_history"].as_array().unwrap();
         let steps: Vec<&Value> = log.iter().filter(|line| !line["loss"].is_null()).collect();
         println!("{}: {steps:?}", format.name());
         assert_eq!(steps.len(), 2, "{log:?}");
