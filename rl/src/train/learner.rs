@@ -10,6 +10,7 @@ use crate::optim::OptimError;
 use crate::remote::ServerError;
 use crate::train::batch::TrainSequence;
 use crate::train::loss::{Aggregation, Objective};
+use crate::train::tinker::TinkerError;
 use camino::Utf8Path;
 
 /// The inputs of the GRPO loss: one entry per trajectory in each list, in the same order.
@@ -107,6 +108,9 @@ pub enum LearnerError {
     /// The server that holds the weights failed.
     #[error(transparent)]
     Server(#[from] ServerError),
+    /// The server that trains over the Tinker protocol failed.
+    #[error(transparent)]
+    Tinker(#[from] TinkerError),
 }
 
 /// Weights in training. The native learner is one; a learner behind a network, with the weights on

@@ -10,3 +10,4 @@ pub mod native;
 pub mod plan;
 pub mod presets;
 pub mod sft;
+pub mod tinker;

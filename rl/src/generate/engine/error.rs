@@ -56,4 +56,7 @@ pub enum EngineError {
     /// A server that generates for us failed.
     #[error(transparent)]
     Server(#[from] ServerError),
+    /// A generator on other machines failed.
+    #[error("failed to generate on another machine")]
+    Remote(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,0 +1,412 @@
+//! The learner whose weights are on a server.
+
+use super::client::TinkerClient;
+use super::datum::{Example, narrow, pieces};
+use super::error::TinkerError;
+use super::loss::{TrajectoryTokens, importance};
+use super::model::{AdapterStart, Passed, RemoteModel, ServerLoss};
+use super::saved::{Saved, needed};
+use super::settings::{LearnerSettings, LossFunction};
+use crate::checkpoint::{Checkpoint, CheckpointError, policy};
+use crate::generate::sample::Sampling;
+use crate::generate::{Publication, PublishedWeights};
+use crate::optim::{AdamConfig, OptimError};
+use crate::text::tokenizer::Tokenizer;
+use crate::train::batch::TrainSequence;
+use crate::train::learner::{
+    GrpoInputs, Learner, LearnerError, TrainingLoss, UpdateStats, WeightSet,
+};
+use camino::Utf8Path;
+use fs_err as fs;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+/// Most tokens of one request. Sixteen bytes travel for each, and fewer come back.
+const MOST_TOKENS: usize = 1 << 20;
+/// How far the server's loss may be from what its log-probabilities come to, relative to the sum of
+/// the tokens' absolute losses. Both are f32 sums over thousands of tokens.
+const LOSS_TOLERANCE: f64 = 1e-3;
+
+/// How a learner on a server begins.
+#[derive(Debug, Clone, Copy)]
+pub struct TinkerStart<'a> {
+    /// The settings of the learner.
+    pub settings: &'a LearnerSettings,
+    /// The optimizer's settings.
+    pub adam: AdamConfig,
+    /// The folder of the policy on this machine: its shape and tokenizer.
+    pub folder: &'a Utf8Path,
+    /// The policy's tokenizer.
+    pub tokenizer: &'a Tokenizer,
+    /// The adapters; of rank 0 for the model itself.
+    pub adapters: AdapterStart,
+}
+
+/// The learner whose weights are on a server.
+#[derive(Debug)]
+pub struct TinkerLearner<'a> {
+    start: TinkerStart<'a>,
+    base_model: String,
+    model: RemoteModel,
+    /// Whether there is a gradient that no step has used.
+    has_gradient: bool,
+    updates: u64,
+    /// The copy of the weights that generators sample with.
+    published: Option<String>,
+    /// What this run has saved on the server.
+    saved: Mutex<BTreeSet<String>>,
+}
+
+impl<'a> TinkerLearner<'a> {
+    /// Opens a session and loads the model there.
+    ///
+    /// # Errors
+    /// [`TinkerError`] if the server cannot be reached or refuses the model.
+    pub fn open(start: TinkerStart<'a>) -> Result<Self, TinkerError> {
+        let client = TinkerClient::open(start.settings)?;
+        let base_model = client.base_model(&start.settings.base_model)?;
+        let model = RemoteModel::create(&client, &base_model, start.adapters)?;
+        tracing::info!(base_model, model = model.id(), "the server has loaded the model");
+        Ok(Self {
+            start,
+            base_model,
+            model,
+            has_gradient: false,
+            updates: 0,
+            published: None,
+            saved: Mutex::default(),
+        })
+    }
+
+    /// The model on the server.
+    pub fn model(&self) -> &RemoteModel {
+        &self.model
+    }
+
+    /// Log-probabilities of the trained tokens of `samples` under the current weights.
+    fn score(
+        &self,
+        samples: &[&TrainSequence],
+        beat: &mut dyn FnMut(),
+    ) -> Result<Vec<Vec<f32>>, TinkerError> {
+        let examples: Vec<Example<'_>> =
+            samples.iter().map(|sample| Example::scored(sample)).collect();
+        let mut scores = Vec::with_capacity(samples.len());
+        for piece in pieces(&examples, MOST_TOKENS) {
+            scores.extend(self.model.pass(piece, ServerLoss::CROSS_ENTROPY, true)?.log_probs);
+            beat();
+        }
+        Ok(scores)
+    }
+
+    /// What the sum over sequences is multiplied by to undo the server's mean over `count` of them.
+    fn scale(&self, count: usize) -> f64 {
+        if self.start.settings.backend.averages() { count as f64 } else { 1.0 }
+    }
+
+    /// Before a gradient is added up over sequences.
+    fn begin(&mut self) -> Result<(), TinkerError> {
+        if self.has_gradient && self.start.settings.backend.averages() {
+            return Err(TinkerError::TwoLosses);
+        }
+        self.has_gradient = true;
+        Ok(())
+    }
+
+    /// The gradient of the mean of -log p over all trained tokens.
+    fn imitate(
+        &mut self,
+        samples: &[TrainSequence],
+        beat: &mut dyn FnMut(),
+    ) -> Result<UpdateStats, TinkerError> {
+        let samples: Vec<&TrainSequence> =
+            samples.iter().filter(|sample| sample.trained_count() > 0).collect();
+        let tokens: usize = samples.iter().map(|sample| sample.trained_count()).sum();
+        if samples.is_empty() {
+            return Ok(UpdateStats::default());
+        }
+        let examples: Vec<Example<'_>> = if self.start.settings.backend.averages() {
+            // Its cross-entropy is a mean for each sequence, whatever the weights. Where the old
+            // log-probabilities are today's, the surrogate has the same gradient and any weights.
+            let scale = self.scale(samples.len());
+            let scores = self.score(&samples, beat)?;
+            let pairs = samples.iter().zip(scores);
+            pairs
+                .map(|(sample, old)| {
+                    let count = old.len() as f64;
+                    let advantage = narrow(scale * count / tokens as f64);
+                    let advantages = vec![advantage; old.len()];
+                    Example { sample, weight: 1.0 / count, surrogate: Some((old, advantages)) }
+                })
+                .collect()
+        } else {
+            let weight = 1.0 / tokens as f64;
+            samples.iter().map(|sample| Example { weight, ..Example::scored(sample) }).collect()
+        };
+        self.begin()?;
+        let averages = self.start.settings.backend.averages();
+        let loss = if averages {
+            ServerLoss { name: LossFunction::ImportanceSampling.name(), config: [None; 2] }
+        } else {
+            ServerLoss::CROSS_ENTROPY
+        };
+        let mut total = 0.0;
+        for piece in pieces(&examples, MOST_TOKENS) {
+            let passed = self.model.pass(piece, loss, false)?;
+            let found = passed.log_probs.iter().flatten().map(|&value| -f64::from(value));
+            let part = found.sum::<f64>() / tokens as f64;
+            let count: usize = passed.log_probs.iter().map(Vec::len).sum();
+            let expected = if averages {
+                -self.scale(samples.len()) * count as f64 / tokens as f64
+            } else {
+                part
+            };
+            self.compare(&passed, expected, expected.abs())?;
+            total += part;
+            beat();
+        }
+        Ok(UpdateStats { loss: total, tokens, ..UpdateStats::default() })
+    }
+
+    /// The gradient of the surrogate over the trajectories that have an advantage.
+    fn surrogate(
+        &mut self,
+        update: &GrpoInputs<'_>,
+        beat: &mut dyn FnMut(),
+    ) -> Result<UpdateStats, TinkerError> {
+        expressible(update)?;
+        let weights = update.aggregation.weights(update.counts);
+        let chosen: Vec<usize> = (0..update.samples.len())
+            .filter(|&index| {
+                let counts = update.counts[index] > 0 && update.samples[index].trained_count() > 0;
+                counts && update.advantages[index].abs() > 0.0
+            })
+            .collect();
+        if chosen.is_empty() {
+            return Ok(UpdateStats::default());
+        }
+        let pick = |values: &[Vec<f32>]| -> Vec<Vec<f32>> {
+            chosen.iter().map(|&index| values[index].clone()).collect()
+        };
+        let old = match (update.objective.tis_cap > 0.0, update.old) {
+            (false, _) => pick(update.sampler),
+            (true, Some(old)) => pick(old),
+            // Before the first update they are today's.
+            (true, None) => {
+                let samples: Vec<&TrainSequence> =
+                    chosen.iter().map(|&index| &update.samples[index]).collect();
+                self.score(&samples, beat)?
+            }
+        };
+        self.begin()?;
+        let scale = self.scale(chosen.len());
+        let examples: Vec<Example<'_>> = chosen
+            .iter()
+            .zip(&old)
+            .map(|(&index, old)| {
+                // Weights of one sequence add up to 1, so that a server which divides by their sum
+                // computes the same as one that does not.
+                let count = old.len() as f64;
+                let whole = update.advantages[index] * weights[index] * count * scale;
+                let importance = importance(old, &update.sampler[index], update.objective.tis_cap);
+                let advantages = importance.iter().map(|weight| narrow(whole * weight)).collect();
+                let surrogate = Some((old.clone(), advantages));
+                Example { sample: &update.samples[index], weight: 1.0 / count, surrogate }
+            })
+            .collect();
+        let function = self.start.settings.loss;
+        let clip = update.objective.clip;
+        let config = match function {
+            LossFunction::Ppo => [
+                Some(("clip_low_threshold", 1.0 - clip.low)),
+                Some(("clip_high_threshold", 1.0 + clip.high)),
+            ],
+            LossFunction::ImportanceSampling => [None; 2],
+        };
+        let loss = ServerLoss { name: function.name(), config };
+        let mut stats = UpdateStats::default();
+        let mut place = 0;
+        for piece in pieces(&examples, MOST_TOKENS) {
+            let passed = self.model.pass(piece, loss, false)?;
+            let (mut expected, mut magnitude) = (0.0, 0.0);
+            for new in &passed.log_probs {
+                let index = chosen[place];
+                let tokens = TrajectoryTokens {
+                    new,
+                    old: &old[place],
+                    sampler: &update.sampler[index],
+                    advantage: update.advantages[index],
+                    weight: weights[index],
+                };
+                let found = tokens.stats(&update.objective, function);
+                expected += scale * found.loss;
+                magnitude += scale * found.loss.abs();
+                stats.add(&found);
+                place += 1;
+            }
+            self.compare(&passed, expected, magnitude)?;
+            beat();
+        }
+        Ok(stats)
+    }
+
+    /// Whether the server's loss is ours, where it tells it: it was started with another backend if
+    /// not.
+    fn compare(&self, passed: &Passed, ours: f64, magnitude: f64) -> Result<(), TinkerError> {
+        let server = || self.model.client().connection().server();
+        let Some(theirs) = passed.loss else {
+            let why = "it does not tell the loss, by which its mean or sum could be checked";
+            return Err(self.model.client().connection().unusable("forward_backward", &why));
+        };
+        let is_close = (theirs - ours).abs() <= LOSS_TOLERANCE * magnitude + 1e-6;
+        if is_close {
+            Ok(())
+        } else {
+            Err(TinkerError::OtherLoss { server: server(), theirs, ours })
+        }
+    }
+
+    /// Writes what a checkpoint has of the state on the server, and removes there what no
+    /// checkpoint needs any more.
+    fn save_remotely(&self, folder: &Utf8Path) -> Result<(), SaveError> {
+        let mut saved = self.saved.lock().expect("no thread panics while it holds this");
+        let base = policy::base_of(self.start.folder).map_err(CheckpointError::from)?;
+        for file in ["config.json", "generation_config.json"] {
+            let from = base.join(file);
+            if from.is_file() {
+                fs::copy(from, folder.join(file)).map_err(CheckpointError::from)?;
+            }
+        }
+        self.start.tokenizer.save(folder).map_err(CheckpointError::from)?;
+        // A name is given once for each model, and a step may be saved twice.
+        let name = format!("updates-{}-{}", self.updates, self.model.next());
+        let state = self.model.save_state(&name)?;
+        let export = self.start.settings.export.then(|| self.model.export(&name)).transpose()?;
+        let now = Saved::new(&self.base_model, state, export, self.updates);
+        now.write(folder)?;
+        let keep = folder.parent().map(needed).unwrap_or_default();
+        saved.retain(|path| {
+            let remove = !keep.contains(path);
+            if remove && let Err(error) = self.model.delete(path) {
+                tracing::warn!(%error, path, "an old state stays on the server");
+            }
+            !remove
+        });
+        saved.extend(now.paths().cloned());
+        Ok(())
+    }
+}
+
+/// Why a state was not saved.
+#[derive(Debug, thiserror::Error)]
+enum SaveError {
+    #[error(transparent)]
+    Server(#[from] TinkerError),
+    #[error(transparent)]
+    Files(#[from] CheckpointError),
+}
+
+impl From<SaveError> for CheckpointError {
+    fn from(error: SaveError) -> Self {
+        match error {
+            SaveError::Server(error) => Self::Learner(Box::new(error)),
+            SaveError::Files(error) => error,
+        }
+    }
+}
+
+/// Refuses what no loss function of the server is.
+fn expressible(update: &GrpoInputs<'_>) -> Result<(), TinkerError> {
+    if update.reference.is_some() || update.objective.kl.beta > 0.0 {
+        return Err(TinkerError::Unsupported("the server's losses have no KL penalty"));
+    }
+    if update.objective.clip.dual > 0.0 {
+        return Err(TinkerError::Unsupported("the server's losses have no dual clip"));
+    }
+    scorable(&update.sampling)
+}
+
+/// Refuses distributions that the server does not score.
+fn scorable(sampling: &Sampling) -> Result<(), TinkerError> {
+    if sampling.scale() == 1.0 && sampling.min_p == 0.0 {
+        return Ok(());
+    }
+    Err(TinkerError::Unsupported("the server scores tokens at temperature 1 and without min-p"))
+}
+
+impl Learner for TinkerLearner<'_> {
+    fn accumulate(
+        &mut self,
+        loss: &TrainingLoss<'_>,
+        beat: &mut dyn FnMut(),
+    ) -> Result<UpdateStats, LearnerError> {
+        Ok(match loss {
+            TrainingLoss::CrossEntropy(samples) => self.imitate(samples, beat)?,
+            TrainingLoss::Surrogate(update) => self.surrogate(update, beat)?,
+        })
+    }
+
+    fn step(&mut self, rate: f64) -> Result<f64, LearnerError> {
+        let norm = self.model.optim_step(rate, &self.start.adam)?;
+        self.has_gradient = false;
+        if !norm.is_finite() {
+            let name = "the whole model".to_owned();
+            return Err(OptimError::NotFinite { name, step: self.updates }.into());
+        }
+        self.updates += 1;
+        Ok(norm)
+    }
+
+    fn log_probs(
+        &self,
+        weights: WeightSet,
+        samples: &[TrainSequence],
+        sampling: &Sampling,
+        beat: &mut dyn FnMut(),
+    ) -> Result<Vec<Vec<f32>>, LearnerError> {
+        if weights == WeightSet::Reference {
+            return Err(LearnerError::NoReference);
+        }
+        scorable(sampling)?;
+        let mut scores = vec![Vec::new(); samples.len()];
+        let chosen: Vec<usize> =
+            (0..samples.len()).filter(|&index| samples[index].trained_count() > 0).collect();
+        let scored: Vec<&TrainSequence> = chosen.iter().map(|&index| &samples[index]).collect();
+        for (index, found) in chosen.into_iter().zip(self.score(&scored, beat)?) {
+            scores[index] = found;
+        }
+        Ok(scores)
+    }
+
+    fn save(&self, folder: &Utf8Path) -> Result<u64, CheckpointError> {
+        self.save_remotely(folder)?;
+        Ok(self.updates)
+    }
+
+    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
+        let folder = checkpoint.folder();
+        let saved = Saved::read(folder)?;
+        let failed = |error: TinkerError| CheckpointError::Learner(Box::new(error));
+        if saved.base_model != self.base_model {
+            let server = self.model.client().connection().server();
+            let (wanted, known) = (saved.base_model, format!("`{}`", self.base_model));
+            return Err(failed(TinkerError::OtherModel { server, wanted, known }));
+        }
+        self.model.load_state(&saved.state).map_err(failed)?;
+        self.updates = saved.updates;
+        // Earlier starts of the run saved these.
+        let known = folder.parent().map(needed).unwrap_or_default();
+        self.saved.lock().expect("no thread panics while it holds this").extend(known);
+        Ok(())
+    }
+
+    fn publish(&mut self, version: u64) -> Result<Publication, LearnerError> {
+        let (name, copy) = self.model.publish()?;
+        if let Some(before) = self.published.replace(copy)
+            && let Err(error) = self.model.delete(&before)
+        {
+            tracing::debug!(%error, "a copy of old weights stays on the server");
+        }
+        Ok(Publication { version, weights: PublishedWeights::Named(name), probe: None })
+    }
+}
