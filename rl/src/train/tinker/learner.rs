@@ -250,20 +250,29 @@ impl<'a> TinkerLearner<'a> {
         Ok(stats)
     }
 
-    /// Whether the server's loss is ours, where it tells it: it was started with another backend if
-    /// not.
+    /// Whether the server's loss is what the log-probabilities that it returned come to. If not, or
+    /// if it tells no loss in the way of its backend, it was started with another one, whose
+    /// gradients have another scale.
     fn compare(&self, passed: &Passed, ours: f64, magnitude: f64) -> Result<(), TinkerError> {
-        let server = || self.model.client().connection().server();
-        let Some(theirs) = passed.loss else {
-            let why = "it does not tell the loss, by which its mean or sum could be checked";
-            return Err(self.model.client().connection().unusable("forward_backward", &why));
-        };
-        let is_close = (theirs - ours).abs() <= LOSS_TOLERANCE * magnitude + 1e-6;
-        if is_close {
-            Ok(())
+        let connection = self.model.client().connection();
+        let (theirs, name) = if self.start.settings.backend.averages() {
+            // Those that add up tell this one for cross-entropy alone, and the sum always.
+            (passed.elementwise.filter(|_| passed.total.is_none()), "elementwise_loss")
         } else {
-            Err(TinkerError::OtherLoss { server: server(), theirs, ours })
+            (passed.total, "total_loss:sum")
+        };
+        let Some(theirs) = theirs else {
+            let backend = self.start.settings.backend;
+            let why = format!(
+                "it does not tell the loss as `{name}` alone, as a server with `{backend}` does; is \
+                 `learner.backend` the one that the server was started with?"
+            );
+            return Err(connection.unusable("forward_backward", &why));
+        };
+        if (theirs - ours).abs() <= LOSS_TOLERANCE * magnitude + 1e-6 {
+            return Ok(());
         }
+        Err(TinkerError::OtherLoss { server: connection.server(), theirs, ours })
     }
 
     /// Writes what a checkpoint has of the state on the server, and removes there what no

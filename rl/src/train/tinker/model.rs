@@ -51,8 +51,10 @@ impl ServerLoss {
 pub(super) struct Passed {
     /// Log-probabilities of the trained tokens, in nats, example by example.
     pub(super) log_probs: Vec<Vec<f32>>,
-    /// The loss by the server's own account, if it gave one: the sum over all tokens.
-    pub(super) loss: Option<f64>,
+    /// The sum of all tokens' losses, from a server that adds up over sequences.
+    pub(super) total: Option<f64>,
+    /// The same, from one that tells each token's.
+    pub(super) elementwise: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -147,8 +149,8 @@ impl RemoteModel {
             .ok_or_else(|| unusable("it has no log-probability for each target"))?;
         let elementwise = vectors("elementwise_loss")
             .map(|found| found.iter().flatten().map(|&loss| f64::from(loss)).sum());
-        let loss = output.metrics.get("total_loss:sum").copied().or(elementwise);
-        Ok(Passed { log_probs, loss })
+        let total = output.metrics.get("total_loss:sum").copied();
+        Ok(Passed { log_probs, total, elementwise })
     }
 
     /// One step of `AdamW` with the gradient since the last one. Returns its norm before clipping.

@@ -52,7 +52,11 @@ impl Saved {
         let path = folder.join(REMOTE_STATE);
         let text = fs::read(&path)?;
         let parse = |source| CheckpointError::Training { path: path.clone(), source };
-        serde_json::from_slice(&text).map_err(parse)
+        let saved: Self = serde_json::from_slice(&text).map_err(parse)?;
+        if saved.version != VERSION {
+            return Err(CheckpointError::Version { path, found: saved.version });
+        }
+        Ok(saved)
     }
 }
 

@@ -187,9 +187,11 @@ mod tests {
             loss_fn_config: [("clip_low_threshold".to_owned(), 0.8)].into(),
             forward_only: true,
         };
-        let hex: String =
-            request.encode_to_vec().iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(hex, EXPECTED);
+        let expected: Vec<u8> = (0..EXPECTED.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&EXPECTED[at..at + 2], 16).unwrap())
+            .collect();
+        assert_eq!(request.encode_to_vec(), expected);
     }
 
     const EXPECTED: &str = "0a016d10021a2a0a0c0a0a0a080500000006000000121a0a0777656967687473120f0a080000003f000000001801220102220370706f2a1d0a12636c69705f6c6f775f7468726573686f6c64119a9999999999e93f3001";
