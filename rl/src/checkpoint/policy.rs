@@ -161,6 +161,20 @@ fn open_checked(
     Ok((model, tokenizer))
 }
 
+/// The tokenizer of the policy in `folder`, which has a chat template.
+///
+/// # Errors
+/// [`PolicyError`] naming what is missing or does not fit.
+pub fn open_tokenizer(folder: &Utf8Path) -> Result<Tokenizer, PolicyError> {
+    let base = base_of(folder)?;
+    require(&base, &FILES)?;
+    let named = if folder.join("tokenizer.json").is_file() { folder } else { &base };
+    let tokenizer = Tokenizer::open(named)?;
+    ChatTemplate::new(&tokenizer)
+        .map_err(|source| PolicyError::Template { folder: folder.to_owned(), source })?;
+    Ok(tokenizer)
+}
+
 /// A policy to train: as [`open`], and with fresh adapters if `settings` asks for them and
 /// the policy has none.
 ///

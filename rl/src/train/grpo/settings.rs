@@ -11,6 +11,7 @@ use crate::train::batch::Memory;
 use crate::train::harness::{Cadence, Validation};
 use crate::train::loss::{Aggregation, Clip, Kl, Objective};
 use crate::train::presets::{Dtype, Scale};
+use crate::train::tinker::LearnerSettings;
 use agents::scaffold::react::EpisodeRules;
 use camino::Utf8PathBuf;
 use sandbox::env::Feedback;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 /// | `warmup` | 2 | 0 | updates of linear warm-up |
 /// | `dtype` | `f32` | `bf16` | type of weights and activations |
 /// | `lora` | none | none | see [`LoraSettings`]: adapters are trained instead |
+/// | `learner` | none | none | see [`LearnerSettings`]: weights and engines are on other machines |
 /// | `memory` | see [`Memory`] | | micro-batches and gradient checkpointing |
 /// | `adam.max_grad_norm` | 0.1 | 1 | gradient clipping: the largest global norm |
 /// | `validate_every` | 8 | 5 | updates between validations; 0 for none |
@@ -71,6 +73,9 @@ pub struct TrainSettings {
     /// Adapters to train instead of the model itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lora: Option<LoraSettings>,
+    /// The learner on other machines, with its engines; without it both are in this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learner: Option<LearnerSettings>,
     /// What bounds the memory of an update.
     pub memory: Memory,
     /// Updates between validations; 0 for none.
@@ -140,11 +145,13 @@ pub struct DynamicSampling {
 impl TrainSettings {
     /// The keys that may change when a run is resumed: how long it is and what is kept; and what
     /// changes nothing but speed or messages.
-    pub const FREE: [&str; 7] = [
+    pub const FREE: [&str; 9] = [
         "steps",
         "early_stopping_patience",
         "keep",
         "keep_best",
+        "learner.url",
+        "learner.patience_seconds",
         "rollout.script_cache",
         "rollout.workers",
         "watchdog_seconds",
@@ -165,6 +172,7 @@ impl TrainSettings {
             warmup: if tiny { 2 } else { 0 },
             dtype: scale.dtype(),
             lora: None,
+            learner: None,
             memory: scale.memory(),
             validate_every: if tiny { 8 } else { 5 },
             validate_attempts: if tiny { 2 } else { 1 },
@@ -320,6 +328,7 @@ impl Validate for TrainSettings {
              policy could be trained on",
         )?;
         self.lora.as_ref().map_or(Ok(()), LoraSettings::check)?;
+        self.learner.as_ref().map_or(Ok(()), |learner| learner.check(self))?;
         self.memory.check()?;
         self.rollout.check()
     }

@@ -63,6 +63,12 @@ impl<'a> TinkerLearner<'a> {
     /// # Errors
     /// [`TinkerError`] if the server cannot be reached or refuses the model.
     pub fn open(start: TinkerStart<'a>) -> Result<Self, TinkerError> {
+        if start.folder.join("adapter_config.json").is_file() {
+            return Err(TinkerError::Unsupported(
+                "`model` has adapters, which would not reach the server; merge them into their \
+                 model, start the server with it, and give that as `model`",
+            ));
+        }
         let client = TinkerClient::open(start.settings)?;
         let base_model = client.base_model(&start.settings.base_model)?;
         let model = RemoteModel::create(&client, &base_model, start.adapters)?;
