@@ -79,6 +79,8 @@ impl SkyRl {
             .env("PATH", path)
             .env("VIRTUAL_ENV", &environment)
             .env("JAX_PLATFORMS", "cpu")
+            // Where the tests find libtorch; the server has one of its own.
+            .env_remove("LD_LIBRARY_PATH")
             .env("HF_HUB_OFFLINE", "1")
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())

@@ -341,6 +341,7 @@ mod tests {
     use crate::run::recipes::open;
     use crate::run::settings::resolve;
     use crate::train::advantage::StdNorm;
+    use crate::train::tinker::Backend;
     use agents::reward::RewardWeights;
     use toml::Table;
 
@@ -413,6 +414,24 @@ mod tests {
         let expected = Curriculum { sampler: Sampler::Adaptive, ..Curriculum::default() };
         assert_eq!(settings.curriculum, expected);
         assert!(toml::to_string(&settings).unwrap().contains("[curriculum]"));
+    }
+
+    #[test]
+    fn a_learner_on_other_machines_is_a_table_that_is_checked_with_the_rest() {
+        let defaults = TrainSettings::defaults(Scale::Large);
+        assert!(!toml::to_string(&defaults).unwrap().contains("learner"));
+        let assigned =
+            ["learner.url=http://gpu-1:8000", "learner.backend=megatron"].map(str::to_owned);
+        let settings: TrainSettings = resolve(&defaults, None, Table::new(), &assigned).unwrap();
+        let learner = settings.learner.as_ref().unwrap();
+        assert_eq!(
+            (learner.url.as_str(), learner.backend),
+            ("http://gpu-1:8000", Backend::Megatron)
+        );
+        settings.verify().unwrap();
+        let mut settings = settings;
+        settings.kl.beta = 0.1;
+        assert!(settings.verify().unwrap_err().to_string().contains("kl.beta"));
     }
 
     #[test]

@@ -38,7 +38,46 @@ impl LearnerSettings {
         self.check_loss(run)?;
         self.check_adapters(run.lora.as_ref())?;
         self.check_optimizer(&run.adam)?;
-        check_rollout(run)
+        self.check_rollout(run)
+    }
+
+    /// What requests for samples and scores cannot express.
+    fn check_rollout(&self, run: &TrainSettings) -> Result<(), SettingsError> {
+        let sampling = &run.rollout.sampling;
+        require(
+            sampling.temperature == 1.0,
+            "rollout.sampling.temperature",
+            &sampling.temperature,
+            "1 with `learner`: the server scores tokens at temperature 1",
+        )?;
+        require(
+            sampling.min_p == 0.0,
+            "rollout.sampling.min_p",
+            &sampling.min_p,
+            "0 with `learner`: the server knows no min-p",
+        )?;
+        let narrows = sampling.top_p < 1.0 || sampling.top_k > 0;
+        require(
+            !narrows || self.backend == Backend::Jax,
+            "rollout.sampling.top_p and top_k",
+            &format!("{} and {}", sampling.top_p, sampling.top_k),
+            "1 and 0 with `learner.backend = \"fsdp\"` or `\"megatron\"`: whether vLLM's \
+             log-probabilities are those of the whole distribution depends on how the server was \
+             started",
+        )?;
+        require(
+            !run.rollout.deterministic,
+            "rollout.deterministic",
+            &true,
+            "false with `learner`: the server decides which sequences share a batch",
+        )?;
+        let own = run.rollout.cache.map(|cache| cache.to_string());
+        require(
+            own.is_none(),
+            "rollout.cache",
+            &own.unwrap_or_default(),
+            "left out with `learner`: the server has the KV cache",
+        )
     }
 
     fn check_loss(&self, run: &TrainSettings) -> Result<(), SettingsError> {
@@ -111,13 +150,21 @@ impl LearnerSettings {
                 "0 with `learner.backend = \"jax\"`, which does not clip gradients",
             )?;
         }
-        if self.backend.takes_adam() || self.own_optimizer {
+        if self.backend.takes_adam() {
+            return Ok(());
+        }
+        require(
+            adam.epsilon == SERVER_ADAM.epsilon,
+            "adam.epsilon",
+            &adam.epsilon,
+            "1e-8 with `learner.backend = \"fsdp\"` or `\"megatron\"`, where it cannot be set",
+        )?;
+        if self.own_optimizer {
             return Ok(());
         }
         let fixed = [
             ("adam.beta1", adam.beta1, SERVER_ADAM.beta1),
             ("adam.beta2", adam.beta2, SERVER_ADAM.beta2),
-            ("adam.epsilon", adam.epsilon, SERVER_ADAM.epsilon),
             ("adam.weight_decay", adam.weight_decay, SERVER_ADAM.weight_decay),
             ("adam.max_grad_norm", adam.max_grad_norm, SERVER_ADAM.max_grad_norm),
         ];
@@ -126,44 +173,13 @@ impl LearnerSettings {
                 ours == theirs,
                 key,
                 &ours,
-                "SkyRL's default (`beta1` 0.9, `beta2` 0.999, `epsilon` 1e-8, `weight_decay` 0.01, \
-                 `max_grad_norm` 1), which requests cannot change; or start the server with your \
+                "SkyRL's default (`beta1` 0.9, `beta2` 0.999, `weight_decay` 0.01, `max_grad_norm` 1), which requests cannot change; or start the server with your \
                  own as `trainer.policy.optimizer_config` in `--backend-config`, and set \
                  `learner.own_optimizer = true`",
             )?;
         }
         Ok(())
     }
-}
-
-/// What requests for samples and scores cannot express.
-fn check_rollout(run: &TrainSettings) -> Result<(), SettingsError> {
-    let sampling = &run.rollout.sampling;
-    require(
-        sampling.temperature == 1.0,
-        "rollout.sampling.temperature",
-        &sampling.temperature,
-        "1 with `learner`: the server scores tokens at temperature 1",
-    )?;
-    require(
-        sampling.min_p == 0.0,
-        "rollout.sampling.min_p",
-        &sampling.min_p,
-        "0 with `learner`: the server knows no min-p",
-    )?;
-    require(
-        !run.rollout.deterministic,
-        "rollout.deterministic",
-        &true,
-        "false with `learner`: the server decides which sequences share a batch",
-    )?;
-    let own = run.rollout.cache.map(|cache| cache.to_string());
-    require(
-        own.is_none(),
-        "rollout.cache",
-        &own.unwrap_or_default(),
-        "left out with `learner`: the server has the KV cache",
-    )
 }
 
 #[cfg(test)]
@@ -192,11 +208,12 @@ mod tests {
     #[test]
     fn what_the_server_cannot_do_is_refused_by_its_key() {
         type Change = fn(&mut TrainSettings);
-        let changes: [(&str, Change); 13] = [
+        let changes: [(&str, Change); 14] = [
             ("kl.beta", |run| run.kl.beta = 0.1),
             ("clip.dual", |run| run.clip.dual = 3.0),
             ("rollout.sampling.temperature", |run| run.rollout.sampling.temperature = 0.7),
             ("rollout.sampling.min_p", |run| run.rollout.sampling.min_p = 0.02),
+            ("rollout.sampling.top_p and top_k", |run| run.rollout.sampling.top_k = 20),
             ("rollout.deterministic", |run| run.rollout.deterministic = true),
             ("adam.beta1", |run| run.adam.beta1 = 0.8),
             ("adam.beta2", |run| run.adam.beta2 = 0.95),
