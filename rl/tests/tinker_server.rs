@@ -35,7 +35,8 @@ use std::time::{Duration, Instant};
 use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor, no_grad};
 
-/// Losses and log-probabilities, in nats; norms relative to themselves.
+/// Losses and log-probabilities, in nats; norms relative to themselves, entries of the gradient to the
+/// largest.
 const TOLERANCE: f64 = 1e-4;
 /// Weights after steps that move each by up to [`RATE`].
 const WEIGHT_TOLERANCE: f64 = 1e-5;
@@ -364,7 +365,7 @@ fn steps_through_skyrl_are_those_of_the_native_learner() {
     native.step(&mut gradients, 1.0);
     let after = skyrl.adapters(&learner, "gradient-end", dir, &base);
     let (gap, moved) = native.compare(&after, &start);
-    assert!(moved > 1e-5 && gap <= 1e-3 * moved, "gradients differ by {gap} of {moved}");
+    assert!(moved > 1e-5 && gap <= TOLERANCE * moved, "gradients differ by {gap} of {moved}");
     drop(learner);
 
     // 2. Three steps of Adam: the two losses of GRPO, and that of SFT.

@@ -22,6 +22,7 @@ mod loss;
 mod model;
 mod saved;
 mod settings;
+mod update;
 mod wire;
 
 pub use client::TinkerClient;
