@@ -9,6 +9,7 @@ PYTHON ?= python3
 UV_VERSION := 0.13.8
 HARBOR_PYTHON ?= >=3.12
 NEMO_GYM_PYTHON ?= 3.12
+TINKER_PYTHON ?= >=3.12,<3.15
 OUT ?= generated/quickstart
 
 # torch-sys asks the first `python` on the PATH where libtorch is.
@@ -16,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export CARGO_TERM_PROGRESS_WHEN ?= auto
 
-.PHONY: help quickstart test test-bridges test-harbor test-lm-eval test-openenv test-trl test-vllm check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-bridges venv-harbor venv-lm-eval venv-nemo-gym venv-openenv venv-trl venv-vllm fmt lock clean
+.PHONY: help quickstart test test-bridges test-harbor test-lm-eval test-openenv test-tinker test-trl test-vllm check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-bridges venv-harbor venv-lm-eval venv-nemo-gym venv-openenv venv-tinker venv-trl venv-vllm fmt lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -44,6 +45,9 @@ test-lm-eval: venv-test venv-lm-eval ## lm-evaluation-harness against `rl serve`
 
 test-openenv: venv-test venv-openenv ## Clients and checks of `openenv` 0.10 against `sandbox serve`
 	cargo test --workspace --locked --test openenv
+
+test-tinker: venv-test venv-tinker ## Training through SkyRL's server on the CPU, compared with the native learner
+	cargo test --workspace --locked --test tinker_server
 
 test-trl: venv-test venv-trl ## TRL beside us, and on our tasks and checkpoints; not part of `make test`
 	cargo test --workspace --locked --test suite -- --ignored --show-output trl
@@ -89,6 +93,7 @@ venv-nemo-gym: .venv-nemo-gym/.locked ## A Python of 3.12 with NeMo Gym, in .ven
 venv-harbor: .venv-harbor/.locked ## A Python of 3.12 or newer with Harbor and datasets, in .venv-harbor (600 MB)
 venv-lm-eval: .venv-lm-eval/.locked ## A Python with lm-evaluation-harness, in .venv-lm-eval
 venv-openenv: .venv-openenv/.locked ## A Python with OpenEnv's package and Inspect, in .venv-openenv (450 MB)
+venv-tinker: .venv-tinker/.locked ## A Python of 3.12 or newer with SkyRL's server and JAX, in .venv-tinker (6 GB)
 
 .venv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -149,6 +154,12 @@ venv-openenv: .venv-openenv/.locked ## A Python with OpenEnv's package and Inspe
 	.venv/bin/uv pip install --python .venv-openenv/bin/python --quiet --require-hashes -r python/requirements-openenv.txt
 	touch $@
 
+# As for Harbor; to name a Python: `make venv-tinker TINKER_PYTHON=/path/to/python3.12`.
+.venv-tinker/.locked: python/requirements-tinker.txt | .venv/bin/uv
+	env -u VIRTUAL_ENV .venv/bin/uv venv --quiet --clear --python '$(TINKER_PYTHON)' .venv-tinker
+	.venv/bin/uv pip install --python .venv-tinker/bin/python --quiet --require-hashes -r python/requirements-tinker.txt
+	touch $@
+
 .venv-trl/.locked: python/requirements-trl.txt | .venv/bin/uv
 	env -u VIRTUAL_ENV $(PYTHON) -m venv --clear .venv-trl
 	.venv/bin/uv pip install --python .venv-trl/bin/python --quiet --require-hashes -r python/requirements-trl.txt
@@ -167,7 +178,7 @@ lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
 	cd python && for name in requirements requirements-test requirements-lint requirements-bench requirements-bridges requirements-lm-eval requirements-openenv requirements-task requirements-trl; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
-	cd python && for name in requirements-harbor requirements-nemo-gym; do \
+	cd python && for name in requirements-harbor requirements-nemo-gym requirements-tinker; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.12 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
 	cd python && ../.venv/bin/uv pip compile -q --python-platform x86_64-unknown-linux-gnu --python-version 3.11 \

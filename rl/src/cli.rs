@@ -83,7 +83,7 @@ enum RlCommand {
     Plan(PlanArgs),
     /// Check that servers of vLLM or SGLang can sample for `rl train`.
     ///
-    ///   rl check-engine --model MODEL --engine sglang --servers http://10.0.0.5:30000
+    ///   rl check-engine --model MODEL --engine sglang --servers URL,URL
     ///
     /// Publishes the model's weights, then changed ones, then the first again; each time the
     /// servers sample some turns, whose log-probabilities are compared with those that this

@@ -22,8 +22,10 @@ pub enum Piece {
 pub struct SeenRequest {
     /// The request line and the headers.
     pub head: String,
-    /// The body.
+    /// The body, with a replacement character for what is no UTF-8.
     pub body: String,
+    /// The body as it came.
+    pub bytes: Vec<u8>,
 }
 
 /// A running provider. Its threads end with the process.
@@ -129,7 +131,8 @@ fn read_request(stream: &mut impl Read) -> Option<SeenRequest> {
             _ => return None,
         }
     }
-    Some(SeenRequest { head, body: String::from_utf8(bytes[end..].to_vec()).unwrap() })
+    let body = String::from_utf8_lossy(&bytes[end..]).into_owned();
+    Some(SeenRequest { head, body, bytes: bytes.split_off(end) })
 }
 
 /// An answer of known length.

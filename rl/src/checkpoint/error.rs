@@ -77,6 +77,9 @@ pub enum CheckpointError {
     /// Its policy cannot be used.
     #[error(transparent)]
     Policy(#[from] PolicyError),
+    /// The learner that has the weights on other machines failed.
+    #[error("failed to save or restore the state of the learner on other machines")]
+    Learner(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The optimizer's state does not fit.
     #[error(transparent)]
     Optimizer(#[from] OptimError),

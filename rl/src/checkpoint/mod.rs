@@ -6,4 +6,5 @@ pub mod source;
 mod store;
 
 pub use error::CheckpointError;
+pub(crate) use store::REMOTE_STATE;
 pub use store::{Checkpoint, Checkpoints, Resume, write};

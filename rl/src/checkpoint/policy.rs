@@ -1,6 +1,7 @@
 //! A policy on disk: a model in Hugging Face's format with its tokenizer, or adapters in PEFT's
 //! format on one. [`crate::checkpoint::source`] finds it, a checkpoint is one.
 
+use super::store::is_remote;
 use crate::model::{LoadError, Lora, LoraSettings, Qwen3, Qwen3Config, Weights};
 use crate::text::template::{ChatTemplate, TemplateError};
 use crate::text::tokenizer::{Tokenizer, TokenizerError};
@@ -36,6 +37,11 @@ pub enum PolicyError {
         "`{0}` has adapters of another shape than `lora` asks for; leave `lora` out to go on with them"
     )]
     OtherAdapters(Utf8PathBuf),
+    /// The weights are on another machine.
+    #[error(
+        "the weights of `{0}` are on the server that trained them; its `trainer/remote.json` names them as `export`: unpack that archive on the server, and give the folder"
+    )]
+    Remote(Utf8PathBuf),
     /// Conversations cannot be laid out.
     #[error("failed to use the chat template of `{folder}`")]
     Template {
@@ -134,6 +140,9 @@ fn open_checked(
     device: Device,
     check: &dyn Fn(&Tokenizer) -> Result<(), PolicyError>,
 ) -> Result<(Qwen3, Tokenizer), PolicyError> {
+    if is_remote(folder) {
+        return Err(PolicyError::Remote(folder.to_owned()));
+    }
     let lora = Lora::describe(folder)?;
     let base = base(folder, lora.as_ref())?;
     require(base, &FILES)?;
@@ -150,6 +159,20 @@ fn open_checked(
         lora.open(&mut model, folder)?;
     }
     Ok((model, tokenizer))
+}
+
+/// The tokenizer of the policy in `folder`, which has a chat template.
+///
+/// # Errors
+/// [`PolicyError`] naming what is missing or does not fit.
+pub fn open_tokenizer(folder: &Utf8Path) -> Result<Tokenizer, PolicyError> {
+    let base = base_of(folder)?;
+    require(&base, &FILES)?;
+    let named = if folder.join("tokenizer.json").is_file() { folder } else { &base };
+    let tokenizer = Tokenizer::open(named)?;
+    ChatTemplate::new(&tokenizer)
+        .map_err(|source| PolicyError::Template { folder: folder.to_owned(), source })?;
+    Ok(tokenizer)
 }
 
 /// A policy to train: as [`open`], and with fresh adapters if `settings` asks for them and

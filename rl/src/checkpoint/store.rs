@@ -4,6 +4,7 @@
 //! <run>/checkpoints/step-000120/
 //!   model.safetensors config.json generation_config.json tokenizer.json tokenizer_config.json
 //!   trainer/optimizer.safetensors     moments, and f32 weights where the model's own are narrower
+//!   trainer/remote.json               instead of weights and moments: where a server has them
 //!   training.json                     step, and whatever the loop wants back
 //! <run>/checkpoints/best      a link to the checkpoint of the best validation, if there is one
 //! ```
@@ -32,6 +33,9 @@ pub(super) const VERSION: u32 = 4;
 /// The oldest version that it reads. Before version 4 the optimizer's state lay beside the model.
 pub(super) const OLDEST: u32 = 3;
 
+/// Where the state is of a learner on other machines. A checkpoint with this file has neither weights
+/// nor an optimizer's state of its own.
+pub(crate) const REMOTE_STATE: &str = "trainer/remote.json";
 const OPTIMIZER: &str = "trainer/optimizer.safetensors";
 const OLD_OPTIMIZER: &str = "optimizer.safetensors";
 
@@ -259,13 +263,23 @@ impl Checkpoint {
         policy::require(&policy::base_of(folder)?, &policy::FILES)?;
         policy::require(folder, &["training.json"])?;
         let training: Training<serde_json::Value> = read_training(folder)?;
-        policy::require(folder, &[optimizer_file(training.version)])?;
+        if !is_remote(folder) {
+            policy::require(folder, &[optimizer_file(training.version)])?;
+        }
         Ok(Self { step: training.step, folder: folder.to_owned() })
     }
 
     /// Whether every file is there and of the right length.
     fn check(&self) -> Result<(), CheckpointError> {
         Self::open(&self.folder)?;
+        if is_remote(&self.folder) {
+            Qwen3Config::open(&self.folder).map_err(LoadError::from)?;
+            let path = self.folder.join(REMOTE_STATE);
+            let parse = |source| CheckpointError::Training { path: path.clone(), source };
+            return serde_json::from_slice::<serde_json::Value>(&fs::read(&path)?)
+                .map(drop)
+                .map_err(parse);
+        }
         if Lora::describe(&self.folder)?.is_some() {
             Weights::map(&[self.folder.join(ADAPTERS)])?;
         } else {
@@ -325,6 +339,11 @@ pub fn write(
     }
     write_safetensors(&path, &optimizer.state()).map_err(written)?;
     Ok(optimizer.updates())
+}
+
+/// Whether a server has the weights of the checkpoint in `folder`.
+pub(super) fn is_remote(folder: &Utf8Path) -> bool {
+    folder.join(REMOTE_STATE).is_file()
 }
 
 /// Where a checkpoint of a version has the optimizer's state.

@@ -87,7 +87,7 @@ impl CheckEngineArgs {
         let room = (most, prompt.len() + self.turn_tokens);
         let key = EngineSettings::key()?;
         let mut generator = RemoteGenerator::new(&engine, model.config(), room, key.as_ref())?;
-        let mut learner = self.learner(&model, &tokenizer, prompt.clone())?;
+        let mut learner = self.learner(&model, &tokenizer)?;
 
         let mut table = format!(
             "{:<10}{:>12}{:>10}{:>10}{:>12}{:>12}\n",
@@ -97,7 +97,7 @@ impl CheckEngineArgs {
         for (version, (name, factor)) in (1_u64..).zip(stages) {
             scale(&model, factor);
             let began = Instant::now();
-            let publication = learner.publish(version)?;
+            let publication = learner.publish(version, &prompt)?;
             generator.publish(&publication)?;
             let seconds = began.elapsed().as_secs_f64();
             let turns = self.sample(&mut generator, &prompt)?;
@@ -122,12 +122,7 @@ impl CheckEngineArgs {
         Ok(table + "every server took the weights over and agrees\n")
     }
 
-    fn learner<'m>(
-        &self,
-        model: &'m Qwen3,
-        tokenizer: &'m Tokenizer,
-        probe: Vec<i64>,
-    ) -> Result<NativeLearner<'m>> {
+    fn learner<'m>(&self, model: &'m Qwen3, tokenizer: &'m Tokenizer) -> Result<NativeLearner<'m>> {
         let memory = Memory {
             max_tokens_per_micro_batch: 4096,
             logit_tokens: 1024,
@@ -135,7 +130,7 @@ impl CheckEngineArgs {
         };
         let folder = self.weights.join(format!("rl-check-engine-{}", std::process::id()));
         let learner = NativeLearner::new(model, tokenizer, AdamConfig::default(), memory);
-        Ok(learner.with_publisher(Publisher::new(&folder, probe)?))
+        Ok(learner.with_publisher(Publisher::new(&folder)?))
     }
 
     /// All turns at once, so that servers batch them.

@@ -87,8 +87,7 @@ impl PlanArgs {
         let merged = merged.map(|merge| format!(" --set rollout.merge_adapters={merge}"));
         let merged = merged.unwrap_or_default();
         Ok(format!(
-            "{plan}\n\n{}of {rows} sequences the KV cache holds {long} at a time at full length ({context} tokens), {short} at a quarter of it\nsettings: --set adam.optim={moments} --set rollout.cache={cache}{merged}\n",
-            note
+            "{plan}\n\n{note}of {rows} sequences the KV cache holds {long} at a time at full length ({context} tokens), {short} at a quarter of it\nsettings: --set adam.optim={moments} --set rollout.cache={cache}{merged}\n"
         ))
     }
 }

@@ -47,6 +47,10 @@ pub(super) struct TrainArgs {
     /// for that [default: what is free].
     #[arg(long, value_name = "SIZE")]
     memory: Option<DeviceMemory>,
+    /// Train on a server over the Tinker protocol, such as `http://10.0.0.5:8000`
+    /// (`docs/LEARNERS.md`). It has a copy of the policy's weights.
+    #[arg(long, value_name = "URL", conflicts_with = "memory")]
+    learner_url: Option<String>,
 }
 
 #[derive(Debug, Args, Serialize)]
@@ -115,6 +119,12 @@ impl TrainArgs {
             set_of_rollout(&mut flags, "engine", engine.into());
         }
         add_sandboxes(&mut flags, &self.sandboxes);
+        if let Some(url) = &self.learner_url {
+            flags.insert(
+                "learner".into(),
+                Table::from_iter([("url".into(), url.clone().into())]).into(),
+            );
+        }
         let mut defaults = TrainSettings::defaults(scale);
         defaults.rules.tool_call_format = tool_call_format(folder)?.unwrap_or_default();
         let mut settings: TrainSettings = resolve(&defaults, config, flags, set)?;
@@ -133,7 +143,11 @@ impl TrainArgs {
         }
         let settings = settings.check()?;
         let device = self.common.device()?;
-        let fitted = fitted(&settings, is_given, folder, (device, self.memory))?;
+        // The memory of other machines is theirs to plan.
+        let fitted = match &settings.learner {
+            Some(_) => settings.clone(),
+            None => fitted(&settings, is_given, folder, (device, self.memory))?,
+        };
         // What follows from the memory that the device has free today is no property of the run.
         let mut lasting = fitted.clone().into_inner();
         lasting.rollout.cache = settings.rollout.cache;

@@ -15,6 +15,8 @@ use std::time::Duration;
 const CONNECT: Duration = Duration::from_secs(5);
 /// Most bytes of an answer. The log-probabilities of a batch are a few MiB.
 const MOST_ANSWER: usize = 256 << 20;
+/// The content type of most requests.
+const JSON: &str = "application/json";
 /// Characters of an error's text that are shown.
 const MOST_MESSAGE: usize = 400;
 
@@ -178,7 +180,29 @@ impl Server {
         timeout: Duration,
     ) -> Result<Vec<u8>, ServerError> {
         let body = serde_json::to_vec(body).map_err(|error| self.unusable(path, &error))?;
-        self.exchange(Method::POST, path, Some(body), timeout).await
+        self.send(path, JSON, body, timeout).await
+    }
+
+    /// Posts bytes of another content type than JSON to `path` and returns the answer's bytes.
+    ///
+    /// # Errors
+    /// [`ServerError`].
+    pub async fn send(
+        &self,
+        path: &str,
+        content_type: &str,
+        body: Vec<u8>,
+        timeout: Duration,
+    ) -> Result<Vec<u8>, ServerError> {
+        self.exchange(Method::POST, path, Some((content_type, body)), timeout).await
+    }
+
+    /// Asks for `path` to be deleted.
+    ///
+    /// # Errors
+    /// [`ServerError`].
+    pub async fn delete(&self, path: &str, timeout: Duration) -> Result<(), ServerError> {
+        self.exchange(Method::DELETE, path, None, timeout).await.map(drop)
     }
 
     /// An error about an answer that cannot be used.
@@ -195,13 +219,13 @@ impl Server {
         &self,
         method: Method,
         path: &str,
-        body: Option<Vec<u8>>,
+        body: Option<(&str, Vec<u8>)>,
         timeout: Duration,
     ) -> Result<Vec<u8>, ServerError> {
         let url = self.address.join(path).map_err(|error| self.unusable(path, &error))?;
         let mut request = self.http.request(method, url).timeout(timeout);
-        if let Some(body) = body {
-            request = request.header("content-type", "application/json").body(body);
+        if let Some((content_type, body)) = body {
+            request = request.header("content-type", content_type).body(body);
         }
         let broken = |error: reqwest::Error| {
             let server = self.to_string();

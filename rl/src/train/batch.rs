@@ -133,7 +133,7 @@ impl TrainSequence {
     }
 
     /// Positions of trained tokens in `ids`.
-    fn target_positions(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn target_positions(&self) -> impl Iterator<Item = usize> {
         // Nothing predicts the first token.
         self.trained
             .iter()

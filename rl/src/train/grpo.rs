@@ -57,11 +57,15 @@ use crate::run::settings::Checked;
 use crate::run::stop::{RunEnd, Stop};
 use crate::run::view::{ProgressView, Stages};
 use crate::run::watchdog::{Heartbeat, Phase, Watchdog};
+use crate::text::tokenizer::Tokenizer;
 use crate::train::batch::TrainSequence;
 use crate::train::harness::{Earlier, Harness};
 use crate::train::learner::{Learner, LearnerError, TrainingLoss, UpdateStats, WeightSet};
 use crate::train::native::NativeLearner;
 use crate::train::publisher::Publisher;
+use crate::train::tinker::{
+    AdapterStart, LearnerSettings, TinkerGenerator, TinkerLearner, TinkerStart,
+};
 use agents::play::World;
 use agents::remote::RemoteWorld;
 use agents::scaffold::react::MleWorld;
@@ -94,7 +98,7 @@ pub fn run(
     stages: &dyn Stages,
     stop: &Stop,
 ) -> Result<RunEnd, TrainError> {
-    let mut harness = Harness::new(Earlier::find(out, settings.keep)?, settings.cadence(), stop)?;
+    let harness = Harness::new(Earlier::find(out, settings.keep)?, settings.cadence(), stop)?;
     let view = ProgressView::new(stages.stage("training", settings.steps), harness.step());
     if harness.is_resumed() && harness.is_over() {
         view.finish();
@@ -104,6 +108,10 @@ pub fn run(
     let tasks = Collection::open(&settings.tasks, &Opening::default()).map_err(SuiteError::from)?;
     tasks.for_training().map_err(SuiteError::from)?;
     let root = Stream::root(settings.seed).child("grpo");
+    let start = Start { settings, folder, out, device, stages, stop, root };
+    if let Some(remote) = &settings.learner {
+        return run_remotely(&start, harness, view, remote);
+    }
     let (lora, kind) = (settings.lora.as_ref(), settings.dtype.kind());
     let (model, tokenizer) = {
         let start = harness.resumed().unwrap_or(folder);
@@ -115,7 +123,67 @@ pub fn run(
         .map(|(model, _)| model);
     let mut learner = NativeLearner::new(&model, &tokenizer, settings.adam, settings.memory)
         .with_reference(reference.as_ref());
-    harness.restore(&mut learner)?;
+    let mut generator: Box<dyn Generator + '_> = match &settings.rollout.engine {
+        None => Box::new(NativeGenerator::new(&model, settings.rollout.capacity())),
+        Some(engine) => {
+            let folder = Publisher::folder_of_run(out, engine.weights.as_deref())?;
+            learner = learner.with_publisher(Publisher::new(&folder)?);
+            Box::new(settings.rollout.remote(engine, model.config())?)
+        }
+    };
+    run_with(&start, harness, view, &tokenizer, (&mut learner, generator.as_mut()))
+}
+
+/// What a run starts from.
+#[derive(Clone, Copy)]
+struct Start<'a> {
+    settings: &'a Checked<TrainSettings>,
+    folder: &'a Utf8Path,
+    out: &'a Utf8Path,
+    device: Device,
+    stages: &'a dyn Stages,
+    stop: &'a Stop,
+    root: Stream,
+}
+
+/// Trains on a server over the Tinker protocol.
+fn run_remotely<'a>(
+    start: &Start<'a>,
+    harness: Harness<'a, TrainMetrics, GroupHistory>,
+    view: ProgressView,
+    remote: &LearnerSettings,
+) -> Result<RunEnd, TrainError> {
+    let Start { settings, folder, root, .. } = *start;
+    let tokenizer = policy::open_tokenizer(folder)?;
+    let seed = u32::try_from(root.child("adapters").seed() >> 33).unwrap_or_default();
+    let rank = settings.lora.as_ref().map_or(0, |lora| lora.rank);
+    let mut learner = TinkerLearner::open(TinkerStart {
+        settings: remote,
+        adam: settings.adam,
+        folder,
+        tokenizer: &tokenizer,
+        adapters: AdapterStart { rank, seed },
+    })
+    .map_err(LearnerError::from)?;
+    let control = tokenizer.control();
+    let stops = vec![control.end_of_turn, control.end_of_text];
+    let rollout = &settings.rollout;
+    let client = learner.model().client().clone();
+    let mut generator =
+        TinkerGenerator::new(&client, rollout.max_num_seqs, rollout.max_model_len, stops);
+    run_with(start, harness, view, &tokenizer, (&mut learner, &mut generator))
+}
+
+/// Trains with this learner and this generator.
+fn run_with<'a>(
+    start: &Start<'a>,
+    mut harness: Harness<'a, TrainMetrics, GroupHistory>,
+    view: ProgressView,
+    tokenizer: &Tokenizer,
+    (learner, generator): (&mut dyn Learner, &mut dyn Generator),
+) -> Result<RunEnd, TrainError> {
+    let Start { settings, folder, out, device, stages, stop, root } = *start;
+    harness.restore(learner)?;
     let metrics = harness.metrics()?;
 
     let suite = TaskSuite::open(&settings.tasks, &Opening::default(), SandboxOptions::default())?;
@@ -143,7 +211,7 @@ pub fn run(
             (world, Items::tasks(&suite)?)
         }
         Some(operators) => {
-            (operators as &dyn World, Items::questions(operators, &tokenizer, &settings.rollout)?)
+            (operators as &dyn World, Items::questions(operators, tokenizer, &settings.rollout)?)
         }
     };
     let script_cache = settings.rollout.script_cache.then(ScriptCache::default);
@@ -161,29 +229,20 @@ pub fn run(
         settings,
         world,
         held_out: items.held_out,
-        tokenizer: &tokenizer,
+        tokenizer,
         root,
         stages,
         stop,
         heartbeat: &heartbeat,
     };
-    let mut generator: Box<dyn Generator + '_> = match &settings.rollout.engine {
-        None => Box::new(NativeGenerator::new(&model, settings.rollout.capacity())),
-        Some(engine) => {
-            let probe = player.known_prompt(first)?;
-            let folder = Publisher::folder_of_run(out, engine.weights.as_deref())?;
-            let publisher = Publisher::new(&folder, probe)?;
-            learner = learner.with_publisher(publisher);
-            Box::new(settings.rollout.remote(engine, model.config())?)
-        }
-    };
-    generator.publish(&learner.publish(harness.step())?)?;
-    let (generator, learner) = (generator.as_mut(), &mut learner);
+    let probe = player.known_prompt(first)?;
+    generator.publish(&learner.publish(harness.step(), &probe)?)?;
     let heartbeat = &heartbeat;
     let mut run = GrpoRun {
         settings,
         player,
         sampler,
+        probe,
         generator,
         learner,
         harness,
@@ -218,6 +277,8 @@ struct GrpoRun<'a> {
     settings: &'a TrainSettings,
     player: EpisodePlayer<'a>,
     sampler: TaskSampler<'a>,
+    /// The tokens on which generators are compared with the learner.
+    probe: Vec<i64>,
     generator: &'a mut dyn Generator,
     learner: &'a mut dyn Learner,
     harness: Harness<'a, TrainMetrics, GroupHistory>,
@@ -278,7 +339,7 @@ impl GrpoRun<'_> {
                     stats.add(&found);
                 }
             }
-            self.generator.publish(&self.learner.publish(step + 1)?)?;
+            self.generator.publish(&self.learner.publish(step + 1, &self.probe)?)?;
 
             // 4. The record, validation and checkpoint.
             self.heartbeat.enter(Phase::Other);

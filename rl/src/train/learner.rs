@@ -10,6 +10,7 @@ use crate::optim::OptimError;
 use crate::remote::ServerError;
 use crate::train::batch::TrainSequence;
 use crate::train::loss::{Aggregation, Objective};
+use crate::train::tinker::TinkerError;
 use camino::Utf8Path;
 
 /// The inputs of the GRPO loss: one entry per trajectory in each list, in the same order.
@@ -107,6 +108,9 @@ pub enum LearnerError {
     /// The server that holds the weights failed.
     #[error(transparent)]
     Server(#[from] ServerError),
+    /// The server that trains over the Tinker protocol failed.
+    #[error(transparent)]
+    Tinker(#[from] TinkerError),
 }
 
 /// Weights in training. The native learner is one; a learner behind a network, with the weights on
@@ -157,9 +161,10 @@ pub trait Learner {
     fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError>;
 
     /// Makes the current weights available to generators as this version. Those of earlier versions
-    /// may be gone afterwards.
+    /// may be gone afterwards. `probe` is a known conversation of at least two tokens: generators
+    /// with copies of the weights must agree with this learner on it.
     ///
     /// # Errors
     /// [`LearnerError`] if they cannot be handed over.
-    fn publish(&mut self, version: u64) -> Result<Publication, LearnerError>;
+    fn publish(&mut self, version: u64, probe: &[i64]) -> Result<Publication, LearnerError>;
 }

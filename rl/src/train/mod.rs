@@ -11,3 +11,4 @@ pub mod plan;
 pub mod presets;
 pub mod publisher;
 pub mod sft;
+pub mod tinker;

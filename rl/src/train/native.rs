@@ -112,12 +112,12 @@ impl Learner for NativeLearner<'_> {
         checkpoint.restore(&mut self.optimizer)
     }
 
-    fn publish(&mut self, version: u64) -> Result<Publication, LearnerError> {
+    fn publish(&mut self, version: u64, probe: &[i64]) -> Result<Publication, LearnerError> {
         match &mut self.publisher {
             // A generator of this process samples with the very tensors that are trained.
             None => Ok(Publication::shared(version)),
             Some(publisher) => publisher
-                .publish(version, self.model, &self.memory)
+                .publish(version, self.model, &self.memory, probe)
                 .map_err(|source| LearnerError::Publish { version, source }),
         }
     }

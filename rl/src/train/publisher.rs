@@ -21,17 +21,15 @@ const NARROW_TOLERANCE: f64 = 0.03;
 #[derive(Debug)]
 pub struct Publisher {
     folder: Utf8PathBuf,
-    probe: Vec<i64>,
     newest: Option<Utf8PathBuf>,
 }
 
 impl Publisher {
-    /// Publishes into `folder`, which is made. `probe` is a known conversation of at least two
-    /// tokens that generators are compared on.
+    /// Publishes into `folder`, which is made.
     ///
     /// # Errors
     /// [`CheckpointError::Io`] if the folder cannot be made.
-    pub fn new(folder: &Utf8Path, probe: Vec<i64>) -> Result<Self, CheckpointError> {
+    pub fn new(folder: &Utf8Path) -> Result<Self, CheckpointError> {
         fs::create_dir_all(folder)?;
         // Servers have working folders of their own.
         let folder = folder.canonicalize_utf8()?;
@@ -42,7 +40,7 @@ impl Publisher {
                 fs::remove_dir_all(entry.path())?;
             }
         }
-        Ok(Self { folder, probe, newest: None })
+        Ok(Self { folder, newest: None })
     }
 
     /// The folder that the run in `out`, which exists, publishes into: one of its own in `shared`,
@@ -61,7 +59,8 @@ impl Publisher {
         })
     }
 
-    /// Writes what is trained of `model`, and scores the probe with it.
+    /// Writes what is trained of `model`, and scores `probe` with it: a known conversation of at
+    /// least two tokens.
     ///
     /// # Errors
     /// [`CheckpointError`] if a file cannot be written; what was published before stays.
@@ -70,6 +69,7 @@ impl Publisher {
         version: u64,
         model: &Qwen3,
         memory: &Memory,
+        probe: &[i64],
     ) -> Result<Publication, CheckpointError> {
         let path = self.folder.join(format!("{PREFIX}{version:06}"));
         let building = files::temporary_neighbour(&path);
@@ -86,22 +86,22 @@ impl Publisher {
         fs::rename(&building, &path)?;
         self.newest = Some(path.clone());
         let weights = PublishedWeights::Folder { path, adapters: model.lora().is_some() };
-        let probe = Some(self.scored(model, memory));
+        let probe = Some(scored(probe, model, memory));
         Ok(Publication { version, weights, probe })
     }
+}
 
-    fn scored(&self, model: &Qwen3, memory: &Memory) -> Probe {
-        let mut sequence = TrainSequence::default();
-        sequence.push(&self.probe[..1], false);
-        sequence.push(&self.probe[1..], true);
-        let sequences = [sequence];
-        let micro = MicroBatch::new(&sequences, &[0], model.device());
-        let found = micro.log_probs(model, &Sampling::default(), memory);
-        let mut log_probs = vec![0.0; found.numel()];
-        found.copy_data(&mut log_probs, found.numel());
-        let tolerance = if model.kind() == Kind::Float { TOLERANCE } else { NARROW_TOLERANCE };
-        Probe { ids: self.probe.clone(), log_probs, tolerance }
-    }
+fn scored(ids: &[i64], model: &Qwen3, memory: &Memory) -> Probe {
+    let mut sequence = TrainSequence::default();
+    sequence.push(&ids[..1], false);
+    sequence.push(&ids[1..], true);
+    let sequences = [sequence];
+    let micro = MicroBatch::new(&sequences, &[0], model.device());
+    let found = micro.log_probs(model, &Sampling::default(), memory);
+    let mut log_probs = vec![0.0; found.numel()];
+    found.copy_data(&mut log_probs, found.numel());
+    let tolerance = if model.kind() == Kind::Float { TOLERANCE } else { NARROW_TOLERANCE };
+    Probe { ids: ids.to_vec(), log_probs, tolerance }
 }
 
 impl Drop for Publisher {
@@ -145,16 +145,16 @@ mod tests {
         };
         let (model, _) = small();
         let memory = Scale::Tiny.memory();
-        let mut publisher = Publisher::new(&folder, vec![3, 4, 5]).unwrap();
+        let mut publisher = Publisher::new(&folder).unwrap();
         assert_eq!(names(), ["step-000004"]);
-        let first = publisher.publish(1, &model, &memory).unwrap();
+        let first = publisher.publish(1, &model, &memory, &[3, 4, 5]).unwrap();
         no_grad(|| {
             for parameter in model.parameters() {
                 let mut tensor = parameter.tensor;
                 let _ = tensor.g_mul_scalar_(1.5);
             }
         });
-        let second = publisher.publish(2, &model, &memory).unwrap();
+        let second = publisher.publish(2, &model, &memory, &[3, 4, 5]).unwrap();
         assert_eq!(names(), ["step-000004", "weights-000002"]);
         let PublishedWeights::Folder { path, adapters: false } = &second.weights else {
             panic!("{second:?}")

@@ -37,6 +37,8 @@ mod server;
 mod stopped;
 mod template;
 mod tensorboard;
+mod tinker;
+mod tinker_double;
 mod tool_calls;
 mod transformers;
 mod trl;

@@ -69,4 +69,7 @@ pub enum EngineError {
     /// No thread for connections.
     #[error("failed to start a thread for connections to servers")]
     Thread(#[source] std::io::Error),
+    /// A generator on other machines failed.
+    #[error("failed to generate on another machine")]
+    Remote(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

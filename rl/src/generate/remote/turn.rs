@@ -68,9 +68,9 @@ impl SampledTurn {
             return Err(format!("goes on after token {place}, which ends a turn"));
         }
         match (is_closed, turn.stop_ids.contains(&ids[last])) {
-            (true, true) => Ok(TurnEnd::EndOfTurn),
+            // At the limit as well.
+            (_, true) => Ok(TurnEnd::EndOfTurn),
             (true, false) => Err("ended without the token that ends a turn".to_owned()),
-            (false, true) => Ok(TurnEnd::EndOfTurn),
             (false, false) if ids.len() < turn.max_tokens => {
                 Err(format!("ended after {} of {} tokens", ids.len(), turn.max_tokens))
             }
@@ -119,6 +119,7 @@ mod tests {
 
     #[test]
     fn what_is_no_answer_is_refused_with_the_reason() {
+        type Change = fn(&mut SampledTurn);
         let with = |change: &dyn Fn(&mut SampledTurn)| {
             let mut answer = answer(&[5, 1], true);
             change(&mut answer);
@@ -126,7 +127,6 @@ mod tests {
         };
         with(&|_| ()).unwrap();
         with(&|answer| answer.version = Some("7".to_owned())).unwrap();
-        type Change = fn(&mut SampledTurn);
         let changes: [(&str, Change); 9] = [
             ("0 tokens", |answer| *answer = self::answer(&[], true)),
             ("4 tokens", |answer| *answer = self::answer(&[5, 5, 5, 5], false)),

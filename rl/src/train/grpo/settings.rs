@@ -12,6 +12,7 @@ use crate::train::batch::Memory;
 use crate::train::harness::{Cadence, Validation};
 use crate::train::loss::{Aggregation, Clip, Kl, Objective};
 use crate::train::presets::{Dtype, Scale};
+use crate::train::tinker::LearnerSettings;
 use agents::scaffold::react::EpisodeRules;
 use camino::Utf8PathBuf;
 use sandbox::env::Feedback;
@@ -29,6 +30,7 @@ use serde::{Deserialize, Serialize};
 /// | `warmup` | 2 | 0 | updates of linear warm-up |
 /// | `dtype` | `f32` | `bf16` | type of weights and activations |
 /// | `lora` | none | none | see [`LoraSettings`]: adapters are trained instead |
+/// | `learner` | none | none | see [`LearnerSettings`]: weights and engines are on other machines |
 /// | `memory` | see [`Memory`] | | micro-batches and gradient checkpointing |
 /// | `adam.max_grad_norm` | 0.1 | 1 | gradient clipping: the largest global norm |
 /// | `validate_every` | 8 | 5 | updates between validations; 0 for none |
@@ -72,6 +74,9 @@ pub struct TrainSettings {
     /// Adapters to train instead of the model itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lora: Option<LoraSettings>,
+    /// The learner on other machines, with its engines; without it both are in this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learner: Option<LearnerSettings>,
     /// What bounds the memory of an update.
     pub memory: Memory,
     /// Updates between validations; 0 for none.
@@ -141,11 +146,13 @@ pub struct DynamicSampling {
 impl TrainSettings {
     /// The keys that may change when a run is resumed: how long it is and what is kept; and what
     /// changes nothing but speed or messages.
-    pub const FREE: [&str; 9] = [
+    pub const FREE: [&str; 11] = [
         "steps",
         "early_stopping_patience",
         "keep",
         "keep_best",
+        "learner.url",
+        "learner.patience_seconds",
         "rollout.engine",
         "rollout.sandboxes",
         "rollout.script_cache",
@@ -168,6 +175,7 @@ impl TrainSettings {
             warmup: if tiny { 2 } else { 0 },
             dtype: scale.dtype(),
             lora: None,
+            learner: None,
             memory: scale.memory(),
             validate_every: if tiny { 8 } else { 5 },
             validate_attempts: if tiny { 2 } else { 1 },
@@ -324,6 +332,12 @@ impl Validate for TrainSettings {
         )?;
         if let Some(engine) = &self.rollout.engine {
             require(
+                self.learner.is_none(),
+                "rollout.engine",
+                &"set",
+                "left out with `learner`: the server that trains samples as well",
+            )?;
+            require(
                 cap > 0.0,
                 "tis_cap",
                 &cap,
@@ -344,6 +358,7 @@ impl Validate for TrainSettings {
             )?;
         }
         self.lora.as_ref().map_or(Ok(()), LoraSettings::check)?;
+        self.learner.as_ref().map_or(Ok(()), |learner| learner.check(self))?;
         self.memory.check()?;
         self.rollout.check()
     }
@@ -356,6 +371,7 @@ mod tests {
     use crate::run::recipes::open;
     use crate::run::settings::resolve;
     use crate::train::advantage::StdNorm;
+    use crate::train::tinker::Backend;
     use agents::reward::RewardWeights;
     use toml::Table;
 
@@ -428,6 +444,24 @@ mod tests {
         let expected = Curriculum { sampler: Sampler::Adaptive, ..Curriculum::default() };
         assert_eq!(settings.curriculum, expected);
         assert!(toml::to_string(&settings).unwrap().contains("[curriculum]"));
+    }
+
+    #[test]
+    fn a_learner_on_other_machines_is_a_table_that_is_checked_with_the_rest() {
+        let defaults = TrainSettings::defaults(Scale::Large);
+        assert!(!toml::to_string(&defaults).unwrap().contains("learner"));
+        let assigned =
+            ["learner.url=http://gpu-1:8000", "learner.backend=megatron"].map(str::to_owned);
+        let settings: TrainSettings = resolve(&defaults, None, Table::new(), &assigned).unwrap();
+        let learner = settings.learner.as_ref().unwrap();
+        assert_eq!(
+            (learner.url.as_str(), learner.backend),
+            ("http://gpu-1:8000", Backend::Megatron)
+        );
+        settings.verify().unwrap();
+        let mut settings = settings;
+        settings.kl.beta = 0.1;
+        assert!(settings.verify().unwrap_err().to_string().contains("kl.beta"));
     }
 
     #[test]
