@@ -32,10 +32,14 @@ use tasks::stream::Stream;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-/// Tokens of a prompt, of a turn, and of what the environment answers.
+/// Tokens of a prompt, and of what the environment answers.
 const PROMPT: usize = 1000;
-const TURN: usize = 100;
 const ANSWER: usize = 100;
+
+/// Tokens of a turn: 60 to 139, so that turns do not end all at once.
+fn length_of(id: u64, turn: usize) -> usize {
+    60 + (usize::try_from(id).unwrap_or(0) * 37 + turn * 11) % 80
+}
 
 #[derive(Debug, Parser)]
 struct EnginesArgs {
@@ -124,10 +128,10 @@ fn play(args: &EnginesArgs, addresses: Vec<String>) -> Result<(f64, Vec<f64>)> {
     let weights = PublishedWeights::Folder { path: "/nowhere".into(), adapters: false };
     generator.publish(&Publication { version: 1, weights, probe: None })?;
     generator.begin(conversations)?;
-    let turn = |seed| TurnOptions {
+    let options = |id, turn| TurnOptions {
         sampling: Sampling::default(),
-        stream: Stream::root(seed),
-        max_tokens: TURN,
+        stream: Stream::root(id),
+        max_tokens: length_of(id, turn),
         ignore_eos: true,
     };
     let began = Instant::now();
@@ -135,15 +139,17 @@ fn play(args: &EnginesArgs, addresses: Vec<String>) -> Result<(f64, Vec<f64>)> {
     for id in 0..args.conversations {
         let ids = vec![7; PROMPT];
         open.insert(ConversationId(id), (ids.clone(), 1, Instant::now()));
-        generator.start(ConversationId(id), &ids, turn(id))?;
+        generator.start(ConversationId(id), &ids, options(id, 1))?;
     }
-    let mut latencies = Vec::new();
+    // Seconds of each turn beyond the server's own.
+    let mut overheads = Vec::new();
     while !open.is_empty() {
         for ended in generator.poll(&Heartbeat::default())? {
             let id = ended.conversation;
             let (ids, turns, since) = open.get_mut(&id).context("no such conversation")?;
-            latencies.push(since.elapsed().as_secs_f64());
-            ensure!(ended.ids.len() == TURN, "a turn is cut");
+            let tokens = length_of(id.0, *turns);
+            ensure!(ended.ids.len() == tokens, "a turn is cut");
+            overheads.push(since.elapsed().as_secs_f64() - args.token_ms / 1e3 * tokens as f64);
             if *turns == args.turns {
                 open.remove(&id);
                 generator.end(id)?;
@@ -152,12 +158,12 @@ fn play(args: &EnginesArgs, addresses: Vec<String>) -> Result<(f64, Vec<f64>)> {
             ids.extend(ended.ids);
             ids.extend([9; ANSWER]);
             (*turns, *since) = (*turns + 1, Instant::now());
-            generator.start(id, ids, turn(id.0))?;
+            generator.start(id, ids, options(id.0, *turns))?;
         }
     }
     let seconds = began.elapsed().as_secs_f64();
     generator.finish()?;
-    Ok((seconds, latencies))
+    Ok((seconds, overheads))
 }
 
 fn measure(args: &EnginesArgs, servers: usize, rows: usize) -> Result<EnginesResult> {
@@ -167,15 +173,13 @@ fn measure(args: &EnginesArgs, servers: usize, rows: usize) -> Result<EnginesRes
     let engine = || FakeEngine { rows: Arc::new(Semaphore::new(rows)), token };
     let addresses: Vec<String> =
         (0..servers).map(|_| runtime.block_on(serve(engine()))).collect::<Result<_>>()?;
-    let (seconds, latencies) = play(args, addresses)?;
+    let (seconds, overheads) = play(args, addresses)?;
     let waits = rows * servers < usize::try_from(args.conversations)?;
-    let own = args.token_ms * TURN as f64;
     let overhead_ms = (!waits).then(|| {
-        let mean = latencies.iter().sum::<f64>() / latencies.len() as f64;
-        let largest = latencies.iter().copied().fold(0.0, f64::max);
-        (mean * 1e3 - own, largest * 1e3 - own)
+        let mean = overheads.iter().sum::<f64>() / overheads.len() as f64;
+        (mean * 1e3, overheads.iter().copied().fold(0.0, f64::max) * 1e3)
     });
-    let turns = latencies.len();
+    let turns = overheads.len();
     let turns_per_second = turns as f64 / seconds;
     Ok(EnginesResult { servers, rows, turns, seconds, turns_per_second, overhead_ms })
 }

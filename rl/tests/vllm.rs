@@ -100,9 +100,10 @@ fn vllm_samples_whole_models_and_adapters() {
     let dir = Utf8Path::from_path(dir.path()).unwrap();
     let (tasks, sft) = (dir.join("tasks"), dir.join("sft"));
     corpus::write(&tasks);
-    let imitation = ["--attempts", "2", "--epochs", "12", "--set", "vocab_size=500"];
+    let imitation = ["--attempts", "1", "--epochs", "40"];
+    let sizes = ["--set", "vocab_size=500", "--set", "batch=4"];
     let sft_flags = ["sft", "--tasks", tasks.as_str(), "--out", sft.as_str()];
-    let checkpoint = rl(&[&sft_flags[..], &imitation].concat());
+    let checkpoint = rl(&[&sft_flags[..], &imitation, &sizes].concat());
     let model = Utf8PathBuf::from(checkpoint.trim());
     let untied = Command::new(python(".venv")).args(["-c", UNTIE, model.as_str()]).status();
     assert!(untied.unwrap().success());
@@ -115,9 +116,9 @@ fn vllm_samples_whole_models_and_adapters() {
     let hot = ["--temperature", "0.7"];
     println!("{}", rl(&[&check[..], &engine, &hot].concat()));
 
-    for (name, settings) in
-        [("whole", &[][..]), ("adapters", &["--set", "lora={rank=8, alpha=16}"])]
-    {
+    // Adapters first: they are on the model that the server was started with.
+    let adapters = ["--set", "lora={rank=8, alpha=16}"];
+    for (name, settings) in [("adapters", &adapters[..]), ("whole", &[])] {
         let out = dir.join(name);
         let train = ["train", "--model", model.as_str(), "--tasks", tasks.as_str()];
         let sizes = ["--steps", "3", "--tasks-per-step", "2", "--group-size", "4"];

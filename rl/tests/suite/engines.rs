@@ -23,6 +23,8 @@ use tasks::stream::Stream;
 use tch::Device;
 
 const STEPS: u64 = 3;
+/// Seconds in which a server that is lost comes back, however busy the machine is.
+const PATIENCE: u64 = 120;
 
 /// Servers in one process, killed at the end.
 struct Engines {
@@ -51,8 +53,9 @@ impl Engines {
         Self { child, addresses }
     }
 
-    fn settings(&self, api: EngineApi) -> EngineSettings {
-        EngineSettings { patience_seconds: 2, ..EngineSettings::new(api, self.addresses.clone()) }
+    /// Settings with which a run waits `patience_seconds` for a server.
+    fn settings(&self, api: EngineApi, patience_seconds: u64) -> EngineSettings {
+        EngineSettings { patience_seconds, ..EngineSettings::new(api, self.addresses.clone()) }
     }
 }
 
@@ -184,26 +187,27 @@ fn runs_over_engines_are_the_native_run_whatever_fails() {
     for api in [EngineApi::Vllm, EngineApi::Sglang] {
         let engines = Engines::start(dir, api, &model, &faults);
         let out = dir.join(format!("{}-faults", name(api)));
-        train(settings(&tasks, &model, Some(engines.settings(api))), &out).unwrap();
+        train(settings(&tasks, &model, Some(engines.settings(api, PATIENCE))), &out).unwrap();
         assert_same(&curve(&out), &native);
         assert!(!out.join("published").exists(), "the copies of the weights are removed");
     }
 
     // A server that was started anew answers with the weights that it began with. SGLang says so
     // in each answer, vLLM when it is asked at the end of the rollout.
-    let restarts = [json!([["generate", 12, 12, "restart"]])];
+    let restarts = [json!([["generate", 20, 20, "restart"]])];
     let api = EngineApi::Sglang;
     let engines = Engines::start(dir, api, &model, &restarts);
     let out = dir.join("sglang-restarted");
-    train(settings(&tasks, &model, Some(engines.settings(api))), &out).unwrap();
+    train(settings(&tasks, &model, Some(engines.settings(api, PATIENCE))), &out).unwrap();
     assert_same(&curve(&out), &native);
 
     let api = EngineApi::Vllm;
     let out = dir.join("vllm-restarted");
     let engines = Engines::start(dir, api, &model, &restarts);
-    let run =
-        |engines: &Engines| train(settings(&tasks, &model, Some(engines.settings(api))), &out);
-    let error = format!("{:?}", anyhow::Error::from(run(&engines).unwrap_err()));
+    let run = |engines: &Engines, patience: u64| {
+        train(settings(&tasks, &model, Some(engines.settings(api, patience))), &out)
+    };
+    let error = format!("{:?}", anyhow::Error::from(run(&engines, 2).unwrap_err()));
     assert!(error.contains("version `default` of the weights"), "{error}");
     let steps_before = checkpoints(&out).len();
     assert_eq!(steps_before, 1, "what was trained is saved: {error}");
@@ -211,12 +215,12 @@ fn runs_over_engines_are_the_native_run_whatever_fails() {
     // Nobody is left, then nobody has the right weights; the same command goes on each time.
     drop(engines);
     let engines = Engines::start(dir, api, &model, &[json!([["generate", 4, 4, "die"]])]);
-    let error = format!("{:?}", anyhow::Error::from(run(&engines).unwrap_err()));
+    let error = format!("{:?}", anyhow::Error::from(run(&engines, 2).unwrap_err()));
     assert!(error.contains("no server can generate (http://127.0.0.1:"), "{error}");
     let engines = Engines::start(dir, api, &model, &[json!([["load", 1, 99, "spoil"]])]);
-    let error = format!("{:?}", anyhow::Error::from(run(&engines).unwrap_err()));
+    let error = format!("{:?}", anyhow::Error::from(run(&engines, 2).unwrap_err()));
     assert!(error.contains("it has not the weights of step"), "{error}");
     let engines = Engines::start(dir, api, &model, &[json!([])]);
-    run(&engines).unwrap();
+    run(&engines, PATIENCE).unwrap();
     assert_same(&curve(&out), &native);
 }

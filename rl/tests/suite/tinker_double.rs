@@ -152,6 +152,13 @@ impl Double {
         posts.iter().filter(|(to, _)| to == path).map(|(_, body)| body.clone()).collect()
     }
 
+    /// Whether there was a request to `path`, one that was not answered included.
+    pub(crate) fn has_seen(&self, path: &str) -> bool {
+        let seen = self.provider.seen();
+        let mut lines = seen.iter().filter_map(|request| request.head.lines().next());
+        lines.any(|line| line.contains(path))
+    }
+
     /// Whether something was deleted whose path ends like this.
     pub(crate) fn has_deleted(&self, name: &str) -> bool {
         let seen = self.provider.seen();

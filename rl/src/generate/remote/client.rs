@@ -66,9 +66,15 @@ impl Client {
         if gap <= probe.tolerance {
             return Ok(());
         }
+        let base = match publication.weights {
+            PublishedWeights::Folder { adapters: true, .. } => {
+                "; was it started with the model that the adapters are on?"
+            }
+            _ => "",
+        };
         let what = format!(
             "its log-probabilities of a known prompt are {gap:.2e} from the trainer's in the mean, \
-             and {:.0e} is allowed: it has not the weights of step {}",
+             and {:.0e} is allowed: it has not the weights of step {}{base}",
             probe.tolerance, publication.version
         );
         Err(server.unusable("weights", &what))
