@@ -96,6 +96,27 @@ pub trait Generator {
     fn version(&self) -> u64;
 }
 
+/// The most tokens of a turn after `ids`, of a generator that holds `context` tokens of a
+/// conversation: for generators that send a conversation elsewhere as a whole.
+///
+/// # Errors
+/// [`EngineError`] if there is nothing to start from, no room for an answer, or the sampling
+/// parameters are out of their ranges.
+pub(crate) fn turn_room(
+    ids: &[i64],
+    turn: &TurnOptions,
+    context: usize,
+) -> Result<usize, EngineError> {
+    turn.sampling.check()?;
+    if ids.is_empty() || turn.max_tokens == 0 {
+        return Err(EngineError::Empty);
+    }
+    if ids.len() >= context {
+        return Err(EngineError::TooLong { tokens: ids.len(), capacity: context - 1 });
+    }
+    Ok(turn.max_tokens.min(context - ids.len()))
+}
+
 /// The engine of this process as a [`Generator`]. It samples with the very tensors that are
 /// trained, so publishing moves nothing but adapters that are merged.
 #[derive(Debug)]

@@ -8,5 +8,6 @@ pub mod remote;
 pub mod sample;
 
 pub use engine::Capacity;
+pub(crate) use generator::turn_room;
 pub use generator::{ConversationId, Generated, Generator, NativeGenerator};
 pub use publication::{Probe, Publication, PublishedWeights};

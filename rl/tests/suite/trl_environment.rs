@@ -9,45 +9,13 @@ use camino::Utf8Path;
 use fs_err as fs;
 use rl::text::tokenizer::{Pieces, Tokenizer};
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use support::servers::ServedTasks;
 
 /// Two steps on a CPU, with two groups of four episodes each.
 const SETTINGS: &str = "--max_steps 2 --per_device_train_batch_size 8 --num_generations 4 \
     --max_completion_length 300 --max_tool_calling_iterations 2 --gradient_checkpointing false \
     --bf16 false --use_cpu true --logging_steps 1 --save_strategy no --report_to none \
     --disable_tqdm true";
-
-/// `sandbox serve`, killed at the end.
-struct SandboxProcess {
-    child: Child,
-    url: String,
-}
-
-impl SandboxProcess {
-    fn start(tasks: &Utf8Path, records: &Utf8Path) -> Self {
-        let program = Utf8Path::new(env!("CARGO_BIN_EXE_rl")).with_file_name("sandbox");
-        assert!(program.is_file(), "there is no `{program}`; `cargo build -p sandbox` makes it");
-        let mut child = Command::new(program)
-            .args(["serve", tasks.as_str(), "--listen", "127.0.0.1:0"])
-            .args(["--records", records.as_str()])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let (_, address) = line.trim().rsplit_once("http://").unwrap();
-        Self { child, url: format!("http://{address}") }
-    }
-}
-
-impl Drop for SandboxProcess {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 #[test]
 #[ignore = "needs TRL; `make test-trl` installs it and runs this"]
@@ -56,10 +24,11 @@ fn checkpoints_are_trained_by_trl_on_served_tasks_as_they_are() {
     let dir = Utf8Path::from_path(dir.path()).unwrap();
     let tasks = dir.join("tasks");
     corpus::write(&tasks);
-    let server = SandboxProcess::start(&tasks, &dir.join("records"));
+    let server = ServedTasks::start(&tasks, &dir.join("records"), "127.0.0.1:0", &[]);
+    let url = server.url();
     let example = repository().join("examples");
     let rows = dir.join("rows.jsonl");
-    python(&[example.join("rows.py").as_str(), &server.url, rows.as_str()]);
+    python(&[example.join("rows.py").as_str(), &url, rows.as_str()]);
     let script = "import shutil; shutil.copy('input/sample_submission.csv', 'submission.csv')";
     for format in ToolCallFormat::ALL {
         // No token twice: without the line ends that a policy writes around tags.
@@ -82,7 +51,7 @@ fn checkpoints_are_trained_by_trl_on_served_tasks_as_they_are() {
 
         let program = example.join("trl/grpo.py");
         let mut arguments = vec![program.as_str(), "--model", folder.as_str()];
-        arguments.extend(["--rows", rows.as_str(), "--url", &server.url]);
+        arguments.extend(["--rows", rows.as_str(), "--url", &url]);
         arguments.extend(["--output_dir", out.as_str()]);
         arguments.extend(SETTINGS.split_whitespace());
         python(&arguments);

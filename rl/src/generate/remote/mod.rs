@@ -17,7 +17,7 @@ mod vllm;
 pub use settings::{EngineApi, EngineSettings};
 
 use super::engine::{CacheUse, EngineError, TurnOptions};
-use super::generator::{ConversationId, Generated, Generator};
+use super::generator::{ConversationId, Generated, Generator, turn_room};
 use super::publication::Publication;
 use crate::model::Qwen3Config;
 use crate::remote::{Server, ServerError};
@@ -76,6 +76,13 @@ struct Pending {
     turn: Arc<RemoteTurn>,
     /// The request; `None` while no server is ready.
     task: Option<AbortHandle>,
+}
+
+impl Open {
+    /// Whether its turn waits for a server.
+    fn waits(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.task.is_none())
+    }
 }
 
 impl Pending {
@@ -152,7 +159,7 @@ impl RemoteGenerator {
                 let teller = self.teller.clone();
                 self.runtime.spawn(async move {
                     let result = client.load(&publication).await;
-                    // Nobody listens any more once the generator is gone.
+                    // The generator may have gone.
                     let _ = teller.send(News::Loaded { replica: index, result });
                 });
             }
@@ -194,9 +201,9 @@ impl RemoteGenerator {
 
     /// Sends all turns that wait for a server.
     fn send_waiting(&mut self) {
-        let waits = |open: &Open| open.turn.as_ref().is_some_and(|turn| turn.task.is_none());
+        let all = self.conversations.iter();
         let waiting: Vec<ConversationId> =
-            self.conversations.iter().filter(|(_, open)| waits(open)).map(|(id, _)| *id).collect();
+            all.filter(|(_, open)| open.waits()).map(|(id, _)| *id).collect();
         for conversation in waiting {
             self.send(conversation);
         }
@@ -274,20 +281,16 @@ impl RemoteGenerator {
 
     /// Ends the wait for a server once it has taken too long.
     fn check_patience(&mut self) -> Result<(), EngineError> {
-        let has_waiting = self
-            .conversations
-            .values()
-            .any(|open| open.turn.as_ref().is_some_and(|turn| turn.task.is_none()));
-        if !has_waiting {
+        if !self.conversations.values().any(Open::waits) {
             self.waiting = None;
             return Ok(());
         }
         let since = *self.waiting.get_or_insert_with(Instant::now);
-        if since.elapsed() < self.patience { Ok(()) } else { Err(self.nobody()) }
+        if since.elapsed() < self.patience { Ok(()) } else { Err(self.no_server()) }
     }
 
     /// The error that no server can generate, with the reason of each.
-    fn nobody(&self) -> EngineError {
+    fn no_server(&self) -> EngineError {
         let reason = |replica: &Replica| match &replica.state {
             ReplicaState::Ready { .. } => None,
             ReplicaState::Lost { why, .. } => Some(why.clone()),
@@ -347,28 +350,21 @@ impl Generator for RemoteGenerator {
         ids: &[i64],
         options: TurnOptions,
     ) -> Result<(), EngineError> {
-        let room = self.context.saturating_sub(ids.len());
+        let max_tokens = turn_room(ids, &options, self.context)?;
         let open = self.conversations.get(&conversation);
-        if ids.is_empty() {
-            return Err(EngineError::Empty);
-        }
-        if room == 0 {
-            return Err(EngineError::TooLong { tokens: ids.len(), capacity: self.context });
-        }
         if open.is_some_and(|open| open.turn.is_some()) {
             return Err(EngineError::Busy);
         }
         if open.is_none() && self.conversations.len() >= self.most {
             return Err(EngineError::Full(self.most));
         }
-        options.sampling.check()?;
         self.turns += 1;
         let turn = RemoteTurn {
             ids: ids.to_vec(),
             sampling: options.sampling,
             seed: options.stream.seed() >> 1,
-            max_tokens: options.max_tokens.clamp(1, room),
-            fills_context: options.max_tokens >= room,
+            max_tokens,
+            fills_context: ids.len() + max_tokens == self.context,
             stop_ids: if options.ignore_eos { Vec::new() } else { self.stop_ids.clone() },
             version: self.publication.version,
         };

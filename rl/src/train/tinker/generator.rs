@@ -6,7 +6,9 @@ use super::error::TinkerError;
 use super::wire::{STOPPED, SampleResponse, floats, tokens};
 use crate::generate::engine::{CacheUse, EngineError, TurnEnd, TurnOptions};
 use crate::generate::sample::Sampling;
-use crate::generate::{ConversationId, Generated, Generator, Publication, PublishedWeights};
+use crate::generate::{
+    ConversationId, Generated, Generator, Publication, PublishedWeights, turn_room,
+};
 use crate::run::watchdog::{Heartbeat, Phase};
 use prost::Message as _;
 use rand::RngExt as _;
@@ -144,14 +146,7 @@ impl Generator for TinkerGenerator {
         ids: &[i64],
         turn: TurnOptions,
     ) -> Result<(), EngineError> {
-        turn.sampling.check()?;
-        if ids.is_empty() || turn.max_tokens == 0 {
-            return Err(EngineError::Empty);
-        }
-        if ids.len() >= self.context {
-            let (tokens, capacity) = (ids.len(), self.context - 1);
-            return Err(EngineError::TooLong { tokens, capacity });
-        }
+        let room = turn_room(ids, &turn, self.context)?;
         match self.conversations.get(&conversation) {
             Some(Open { turn: Some(_), .. }) => return Err(EngineError::Busy),
             None if self.conversations.len() >= self.places => {
@@ -162,7 +157,6 @@ impl Generator for TinkerGenerator {
         let Some(weights) = &self.weights else {
             return Err(remote(TinkerError::Unsupported("no weights were published yet")));
         };
-        let room = turn.max_tokens.min(self.context - ids.len());
         let body = request(weights, conversation, ids, &turn, room, &self.stops).map_err(remote)?;
         self.turns += 1;
         let (number, sender) = (self.turns, self.answers.0.clone());
