@@ -4,19 +4,21 @@
 # interruption goes on.
 #
 #   scripts/learning_study.sh [--out FOLDER] [--bin FOLDER] [--corpora "1 2 3"]
-#                             [--seeds "0 1 2"] [--steps N] [--tasks N]
+#                             [--seeds "0 1 2"] [--baselines "0"] [--steps N] [--tasks N]
 #
 # The plan, with its primary outcomes, is in docs/STUDY.md. For each corpus and each seed:
 #   sft       imitates scripts put together at random from weak parts
-#   best      imitates the best of these on each training task instead
-#   rft       sft, then the best of every four of its own episodes
 #   grpo      sft, then GRPO
+# and for the seeds of --baselines:
+#   best      imitates the best of these scripts on each training task instead
+#   rft       sft, then the best of every four of its own episodes
 #   shuffled  the same, with rewards that change places within their group
 #   format    the same, with a reward for well-formed turns alone
 #   sparse    the same, with a reward for gold alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
-out=generated/learning-study bin=target/release corpora='1 2 3 4 5' seeds='0 1 2' steps=24 tasks=72
+out=generated/learning-study bin=target/release corpora='1 2 3 4 5' seeds='0 1 2'
+baselines=0 steps=90 tasks=72
 while (($#)); do
   (($# > 1)) || { printf 'error: `%s` needs a value\n' "$1" >&2 && exit 2; }
   case $1 in
@@ -24,6 +26,7 @@ while (($#)); do
     --bin) bin=$2 ;;
     --corpora) corpora=$2 ;;
     --seeds) seeds=$2 ;;
+    --baselines) baselines=$2 ;;
     --steps) steps=$2 ;;
     --tasks) tasks=$2 ;;
     *) printf 'error: `%s` is unknown; see the head of this file\n' "$1" >&2 && exit 2 ;;
@@ -31,7 +34,7 @@ while (($#)); do
   shift 2
 done
 # Episodes of a GRPO run: what the others may play, too.
-per_step=16 group=4
+per_step=8 group=8
 episodes=$((steps * per_step * group))
 
 # train FOLDER MODEL SEED FLAG...: a run of GRPO without validation.
@@ -57,32 +60,37 @@ for number in $corpora; do
     mkdir -p "$run"
     "$bin/rl" sft --model small --tasks "$corpus/tasks" --seed "$seed" --out "$run/sft"
 
-    # The best demonstration of each training task.
-    mkdir -p "$run/demonstrations/episodes"
-    ln -sfn "$(realpath "$run/sft/demonstrations.jsonl")" "$run/demonstrations/episodes/demonstrations.jsonl"
-    "$bin/rl" sft --model small --tasks "$corpus/tasks" --seed "$seed" \
-      --episodes "$run/demonstrations" --set best_of=12 --set epochs=96 --out "$run/best"
-
-    # Four more episodes at a time on every training task, as many as GRPO plays.
-    attempts=$(((episodes / training + group - 1) / group * group))
-    "$bin/rl" eval --policy "policy=$run/sft" --tasks "$corpus/tasks" --split train \
-      --attempts "$attempts" --seed "$seed" --out "$run/own"
-    "$bin/rl" sft --model "$run/sft" --tasks "$corpus/tasks" --seed "$seed" --epochs 4 \
-      --learning-rate 1e-3 --episodes "$run/own" --out "$run/rft"
-
     train "$run/grpo" "$run/sft" "$seed"
-    train "$run/shuffled" "$run/sft" "$seed" --set shuffle_rewards=true
-    train "$run/format" "$run/sft" "$seed" --config format
-    train "$run/sparse" "$run/sft" "$seed" --config sparse
+    names=(sft grpo)
+
+    if [[ " $baselines " == *" $seed "* ]]; then
+      names+=(best rft shuffled format sparse)
+      # The best demonstration of each training task.
+      mkdir -p "$run/demonstrations/episodes"
+      ln -sfn "$(realpath "$run/sft/demonstrations.jsonl")" "$run/demonstrations/episodes/demonstrations.jsonl"
+      "$bin/rl" sft --model small --tasks "$corpus/tasks" --seed "$seed" \
+        --episodes "$run/demonstrations" --set best_of=24 --set epochs=144 --out "$run/best"
+
+      # Four more episodes at a time on every training task, as many as GRPO plays.
+      attempts=$(((episodes / training + 3) / 4 * 4))
+      "$bin/rl" eval --policy "policy=$run/sft" --tasks "$corpus/tasks" --split train \
+        --attempts "$attempts" --seed "$seed" --out "$run/own"
+      "$bin/rl" sft --model "$run/sft" --tasks "$corpus/tasks" --seed "$seed" --epochs 4 \
+        --learning-rate 1e-3 --episodes "$run/own" --out "$run/rft"
+
+      train "$run/shuffled" "$run/sft" "$seed" --set shuffle_rewards=true
+      train "$run/format" "$run/sft" "$seed" --config format
+      train "$run/sparse" "$run/sft" "$seed" --config sparse
+    fi
 
     policies=()
-    for name in sft best rft grpo shuffled format sparse; do
+    for name in "${names[@]}"; do
       policies+=(--policy "$name=$run/$name")
     done
     "$bin/rl" eval "${policies[@]}" --scripted --tasks "$corpus/tasks" --attempts 4 \
       --seed "$seed" --out "$run/eval"
     # As many demonstrations on each held-out task as training tasks have.
-    "$bin/rl" eval --composed --tasks "$corpus/tasks" --attempts 12 --seed "$seed" \
+    "$bin/rl" eval --composed --tasks "$corpus/tasks" --attempts 24 --seed "$seed" \
       --out "$run/composed"
     "$bin/rl" report --eval "$run/eval" --demonstrations "$run/sft" --json "$run/learnt.json" >"$run/learnt.md"
     scripts/learning_study.py collect "$run" "$out/results/corpus-$number-seed-$seed.json"

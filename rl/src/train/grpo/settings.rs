@@ -22,11 +22,11 @@ use serde::{Deserialize, Serialize};
 ///
 /// | field | tiny | large | purpose |
 /// | --- | --- | --- | --- |
-/// | `steps` | 24 | 100 | updates |
+/// | `steps` | 24; small: 90 | 100 | updates |
 /// | `searches` | none | none | folders of searches whose questions are trained on instead of whole episodes |
-/// | `tasks_per_step` | 16 | 16 | tasks per update |
-/// | `group_size` | 4 | 4 | episodes per task, at least 2 |
-/// | `learning_rate` | 2e-4 | 1e-6 | learning rate after warm-up |
+/// | `tasks_per_step` | 16; small: 8 | 16 | tasks per update |
+/// | `group_size` | 4; small: 8 | 4 | episodes per task, at least 2 |
+/// | `learning_rate` | 2e-4; small: 6e-5 | 1e-6 | learning rate after warm-up |
 /// | `warmup` | 2 | 0 | updates of linear warm-up |
 /// | `dtype` | `f32` | `bf16` | type of weights and activations |
 /// | `lora` | none | none | see [`LoraSettings`]: adapters are trained instead |
@@ -163,15 +163,22 @@ impl TrainSettings {
     /// Defaults for a policy of this scale.
     pub fn defaults(scale: Scale) -> Self {
         let tiny = !scale.is_large();
+        // Tokens of the small one are words, so an episode has many, and most of what it could say
+        // next is wrong: its rate is low, and groups are large enough to tell good from lucky.
+        let (steps, tasks_per_step, group_size, learning_rate) = match scale {
+            Scale::Tiny => (24, 16, 4, 2e-4),
+            Scale::Small => (90, 8, 8, 6e-5),
+            Scale::Large => (100, 16, 4, 1e-6),
+        };
         Self {
             model: String::new(),
             tasks: Utf8PathBuf::new(),
             searches: Vec::new(),
             seed: 0,
-            steps: if tiny { 24 } else { 100 },
-            tasks_per_step: 16,
-            group_size: 4,
-            learning_rate: if tiny { 2e-4 } else { 1e-6 },
+            steps,
+            tasks_per_step,
+            group_size,
+            learning_rate,
             warmup: if tiny { 2 } else { 0 },
             dtype: scale.dtype(),
             lora: None,

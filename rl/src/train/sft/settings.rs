@@ -55,9 +55,9 @@ fn is_of_four(count: &usize) -> bool {
 /// | `episodes` | none | folders of evaluations or runs whose best episodes are imitated instead |
 /// | `best_of` | 4 | of how many episodes on a task the best one is imitated |
 /// | `demonstrations` | `ladder`; small: `composed` | whose episodes are imitated |
-/// | `attempts` | 3; small: 12 | episodes per task and approach |
+/// | `attempts` | 3; small: 24 | episodes per task and approach |
 /// | `vocab_size` | 3000 | tokens of a tiny policy's vocabulary |
-/// | `epochs` | 8 | passes over the episodes |
+/// | `epochs` | 8; small: 6 | passes over the episodes |
 /// | `batch` | 16 | episodes per update |
 /// | `learning_rate` | 3e-3 | peak learning rate |
 /// | `context_noise` | 0.1 | share of context tokens that are replaced by chance; large: 0 |
@@ -142,10 +142,11 @@ impl SftSettings {
                 Scale::Small => Demonstrator::Composed,
                 Scale::Tiny | Scale::Large => Demonstrator::Ladder,
             },
-            attempts: if scale == Scale::Small { 12 } else { 3 },
+            attempts: if scale == Scale::Small { 24 } else { 3 },
             vocab_size: 3000,
             epochs: match scale {
-                Scale::Tiny | Scale::Small => 8,
+                Scale::Tiny => 8,
+                Scale::Small => 6,
                 Scale::Large => 2,
             },
             batch: 16,
