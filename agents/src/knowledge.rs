@@ -30,7 +30,7 @@ pub(crate) fn knowledge(command: &KnowledgeCommand) -> Result<ExitCode> {
         KnowledgeCommand::Query(args) => query(args),
         KnowledgeCommand::Build(args) => build(args),
         KnowledgeCommand::Audit(args) => audit_cards(args),
-        KnowledgeCommand::Stats(base) => stats(&open(base)?),
+        KnowledgeCommand::Stats(args) => stats(args),
     }
 }
 
@@ -304,6 +304,9 @@ fn build(args: &KnowledgeBuildArgs) -> Result<ExitCode> {
     let mut labelled = 0;
     let mut lines: BTreeMap<TrickId, String> = BTreeMap::new();
     for post in posts {
+        if lines.contains_key(&post.id) {
+            continue;
+        }
         let post = if post.labels.is_empty() {
             labelled += 1;
             post.labelled_by(&*labeler, tree)?
@@ -354,7 +357,8 @@ fn audit_cards(args: &KnowledgeAuditArgs) -> Result<ExitCode> {
     );
 }
 
-fn stats(base: &Knowledge) -> Result<ExitCode> {
+fn stats(args: &KnowledgeBase) -> Result<ExitCode> {
+    let base = open(args)?;
     let mut rows = vec![cells(["hard label", "tricks", "code", "methods", "posts"])];
     for hard in base.labels().hard() {
         let has = |labels: &[agents::knowledge::Label]| {

@@ -197,7 +197,7 @@ impl Knowledge {
             } else if name.starts_with("methods/") {
                 let cards = parse_methods(source, &labels)?;
                 methods.extend(cards.into_iter().map(|card| (source, card)));
-            } else if name.ends_with(".jsonl") {
+            } else if is_posts(name) {
                 posts.extend(parse_posts(name, text, &labels)?);
             }
         }
@@ -313,6 +313,11 @@ fn check_names(
     Ok(())
 }
 
+/// Whether a file holds posts.
+fn is_posts(name: &str) -> bool {
+    Utf8Path::new(name).extension() == Some("jsonl")
+}
+
 fn shipped_files() -> BTreeMap<String, String> {
     SHIPPED.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
@@ -344,7 +349,7 @@ fn hash(files: &BTreeMap<String, String>) -> String {
     let mut hasher = blake3::Hasher::new();
     for (name, text) in files {
         // The name of a file outside the base is the user's.
-        let name = if name.ends_with(".jsonl") { POSTS } else { name };
+        let name = if is_posts(name) { POSTS } else { name };
         for part in [name, text] {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());

@@ -61,6 +61,7 @@ pub trait Embedder: Debug + Send + Sync {
 }
 
 /// The mean of vectors of one length; empty without one.
+#[expect(clippy::cast_possible_truncation, reason = "vectors have the precision of f32")]
 pub(super) fn mean(vectors: &[Vec<f32>]) -> Vec<f32> {
     let Some(first) = vectors.first() else { return Vec::new() };
     let mut sums = vec![0.0_f64; first.len()];

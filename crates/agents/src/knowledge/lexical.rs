@@ -122,6 +122,7 @@ fn place(kind: u8, parts: &[&[u8]]) -> u32 {
 }
 
 /// Counts times weights, of length 1.
+#[expect(clippy::cast_possible_truncation, reason = "vectors have the precision of f32")]
 fn weighted(mut vector: SparseVector, weights: &[f32]) -> SparseVector {
     for (place, count) in &mut vector {
         *count *= weights[*place as usize];

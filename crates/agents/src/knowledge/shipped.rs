@@ -121,7 +121,9 @@ fn every_label_of_tasks_has_its_tricks() {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for trick in base().tricks() {
         let hard: BTreeSet<&str> = trick.labels.iter().map(|label| label.hard.as_str()).collect();
-        hard.into_iter().for_each(|hard| *counts.entry(hard).or_default() += 1);
+        for hard in hard {
+            *counts.entry(hard).or_default() += 1;
+        }
     }
     let cells: Vec<_> = cells().collect();
     let hard = cells.iter().flat_map(|(_, labels)| labels.hard()).chain(COMPETITIONS);

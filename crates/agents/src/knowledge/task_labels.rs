@@ -5,7 +5,7 @@ use super::labels::{Label, TaskLabels};
 use crate::scaffold::Facts;
 use camino::Utf8Path;
 use fs_err as fs;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
 use tasks::description::glance;
 use tasks::prediction::Prediction;
@@ -20,7 +20,7 @@ const ROWS: usize = 200;
 /// Words of a cell, in the mean, from which on a column holds texts.
 const WORDS: f64 = 4.0;
 /// Columns of numbers and classes from which on a table stands beside its items.
-const TABLE_COLUMNS: usize = 4;
+const TABLE_COLUMNS: usize = 5;
 /// Bytes of a JSON file that are parsed.
 const PARSED: u64 = 32 << 20;
 
@@ -181,7 +181,7 @@ pub(super) struct PublicFiles {
     pub(super) counts: BTreeMap<FileKind, usize>,
     /// Columns of texts in the training table.
     pub(super) texts: usize,
-    /// Its other columns.
+    /// Its other columns, less those that a submission has.
     pub(super) columns: usize,
 }
 
@@ -189,6 +189,7 @@ impl PublicFiles {
     /// The files of a folder. What cannot be read is passed over.
     pub(super) fn of(public: &Utf8Path) -> Self {
         let mut files = Self::default();
+        let asked = sample_columns(public);
         let mut folders = vec![public.to_owned()];
         let mut seen = 0;
         while let Some(folder) = folders.pop() {
@@ -208,7 +209,7 @@ impl PublicFiles {
                 }
                 let is_train = entry.file_name().starts_with("train") && folder == public;
                 match path.extension() {
-                    Some("csv" | "tsv") if is_train => files.read_table(path),
+                    Some("csv" | "tsv") if is_train => files.read_table(path, &asked),
                     Some("json") if is_train => files.read_records(path),
                     _ => {}
                 }
@@ -237,19 +238,21 @@ impl PublicFiles {
         archive.file_names().take(MOST_FILES).for_each(|name| self.count(Utf8Path::new(name)));
     }
 
-    fn read_table(&mut self, path: &Utf8Path) {
+    fn read_table(&mut self, path: &Utf8Path, asked: &BTreeSet<String>) {
         let Ok(file) = fs::File::open(path) else { return };
         let delimiter = if path.extension() == Some("tsv") { b'\t' } else { b',' };
         let mut reader =
             csv::ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(file);
-        let columns = reader.headers().map_or(0, csv::StringRecord::len);
-        let mut cells: Vec<Vec<String>> = vec![Vec::new(); columns];
+        let names = reader.headers().cloned().unwrap_or_default();
+        let mut cells: Vec<Vec<String>> = vec![Vec::new(); names.len()];
         for record in reader.records().take(ROWS).map_while(Result::ok) {
             for (column, cell) in cells.iter_mut().zip(&record) {
                 column.push(cell.to_owned());
             }
         }
-        self.read_columns(cells.iter().map(|column| column.iter().map(String::as_str)));
+        let known = names.iter().zip(&cells).filter(|(name, _)| !asked.contains(*name));
+        let known: Vec<&Vec<String>> = known.map(|(_, cells)| cells).collect();
+        self.read_columns(known.iter().map(|column| column.iter().map(String::as_str)));
     }
 
     fn read_records(&mut self, path: &Utf8Path) {
@@ -282,6 +285,21 @@ impl PublicFiles {
     }
 }
 
+/// The columns of the sample submission at the top of a public folder.
+fn sample_columns(public: &Utf8Path) -> BTreeSet<String> {
+    let Ok(entries) = public.read_dir_utf8() else { return BTreeSet::new() };
+    let samples = entries.flatten().filter(|entry| {
+        let name = entry.file_name().to_lowercase();
+        name.contains("sample") && entry.path().extension() == Some("csv")
+    });
+    let names = samples.filter_map(|sample| {
+        let file = fs::File::open(sample.path()).ok()?;
+        let mut reader = csv::Reader::from_reader(file);
+        Some(reader.headers().ok()?.iter().map(str::to_owned).collect::<Vec<_>>())
+    });
+    names.flatten().collect()
+}
+
 /// The labels of a competition: what its rows are about, then what is asked of them.
 fn from_files(
     description: &str,
@@ -299,7 +317,7 @@ fn from_files(
             has(&["rmse", "root mean squared", "mean absolute error", "mean squared", "mcrmse"])
         }
     };
-    let has_table = files.columns >= TABLE_COLUMNS + 2;
+    let has_table = files.columns >= TABLE_COLUMNS;
     let mut found = if files.several(FileKind::Video) {
         labels(&[CLIPS])
     } else if files.several(FileKind::Sound) {
@@ -315,7 +333,15 @@ fn from_files(
             return labels(&[RESTORATION]);
         }
         labels(if has_table || files.texts > 0 { &[PICTURES, FUSION] } else { &[PICTURES] })
-    } else if has(&["text normalization", "text normalisation", "spoken form"]) {
+    } else if has(&[
+        "text normalization",
+        "text normalisation",
+        "text-normalization",
+        "text-normalisation",
+        "spoken form",
+        "read aloud",
+        "read out loud",
+    ]) {
         return labels(&[NORMALISATION]);
     } else if files.texts > 0 {
         if has(&["answer span", "extract the", "word or phrase", "answers to questions"]) {
@@ -351,11 +377,7 @@ fn from_files(
         labels(&[CLASSIFICATION])
     };
     if numbers {
-        labels(&[REGRESSION]).iter().for_each(|(hard, soft)| {
-            soft.iter().for_each(|soft| {
-                found.insert(Label { hard: hard.to_owned(), soft: soft.clone() });
-            });
-        });
+        found.insert(REGRESSION.parse().expect("a test parses every constant above"));
     }
     found
 }
