@@ -71,6 +71,145 @@ scripts run again. What a policy decides by the time that is left may differ.")]
     Replay(ReplayArgs),
     /// Show the tree or the turns of a run, also of one that is not over.
     Tree(TreeArgs),
+    /// Look into the knowledge base of tricks and methods, ask it, extend it.
+    #[command(subcommand)]
+    Knowledge(KnowledgeCommand),
+}
+
+/// What to do with the knowledge base.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KnowledgeCommand {
+    /// List tricks and methods.
+    #[command(after_help = "\
+Examples:
+  agents knowledge list --label forecasting
+  agents knowledge list --stage features --label \"computer vision\"")]
+    List(KnowledgeListArgs),
+    /// Show one card.
+    Show(KnowledgeShowArgs),
+    /// Ask for a task: its labels, the ranked cards with the terms of their scores, what is excluded and
+    /// why. No model is asked.
+    #[command(after_help = "\
+Examples:
+  agents knowledge query --task corpus/TASK
+  with imported posts, and more of the ranking:
+    agents knowledge query --task corpus/TASK --knowledge posts.jsonl --show 40
+docs/KNOWLEDGE.md explains the scores.")]
+    Query(KnowledgeQueryArgs),
+    /// Check posts of practitioners and label them, for `--knowledge`.
+    #[command(after_help = "\
+A line of the file is {\"title\": ..., \"introduction\": ..., \"tags\": {\"Hard Label\": [\"Soft \
+Label\"]}, \"solutions\": {\"1st place\": ...}, \"origin\": \"a-competition\"}.
+Examples:
+  agents knowledge build --posts posts.jsonl --out base/posts.jsonl
+  labels by five votes of a chat model, for at most a dollar:
+    agents knowledge build --posts posts.jsonl --out base/posts.jsonl --model openai:NAME \
+--budget-usd 1 --prices prices.toml")]
+    Build(KnowledgeBuildArgs),
+    /// Refuse cards that share five words in a row, or the name of a column, with a task.
+    #[command(after_help = "\
+Exit codes: 0 no card is refused; 1 some are.
+Examples:
+  agents knowledge audit --tasks corpus")]
+    Audit(KnowledgeAuditArgs),
+    /// Count cards by label and stage.
+    Stats(KnowledgeBase),
+}
+
+/// The knowledge base that is meant.
+#[derive(Debug, Args)]
+pub(crate) struct KnowledgeBase {
+    /// `shipped`, a folder with `labels.toml`, `tricks/` and `methods/`, or a file of posts that `agents
+    /// knowledge build` wrote, which are added to the shipped cards.
+    #[arg(long, value_name = "BASE", default_value = "shipped")]
+    pub(crate) knowledge: String,
+}
+
+/// Arguments of `agents knowledge list`.
+#[derive(Debug, Args)]
+pub(crate) struct KnowledgeListArgs {
+    /// Tricks of this stage only: read, clean, split, features, target, model, train, validate or post.
+    #[arg(long, value_name = "STAGE")]
+    pub(crate) stage: Option<String>,
+    /// Cards with a label that has this text only.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+    #[command(flatten)]
+    pub(crate) base: KnowledgeBase,
+}
+
+/// Arguments of `agents knowledge show`.
+#[derive(Debug, Args)]
+pub(crate) struct KnowledgeShowArgs {
+    /// Name of the card.
+    #[arg(value_name = "NAME")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) base: KnowledgeBase,
+}
+
+/// Arguments of `agents knowledge query`.
+#[derive(Debug, Args)]
+pub(crate) struct KnowledgeQueryArgs {
+    /// The task's folder, of any kind that `agents run` takes.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) task: Utf8PathBuf,
+    /// Tricks that stand ready, at most 12.
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub(crate) most: usize,
+    /// Entries of the ranking that are shown.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) show: usize,
+    #[command(flatten)]
+    pub(crate) base: KnowledgeBase,
+    /// A checkout of mle-bench, for leaderboards.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mlebench: Option<Utf8PathBuf>,
+    /// A checkout of MLE-Dojo, for metrics and leaderboards.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mledojo: Option<Utf8PathBuf>,
+}
+
+/// Arguments of `agents knowledge build`.
+#[derive(Debug, Args)]
+pub(crate) struct KnowledgeBuildArgs {
+    /// Posts, one JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) posts: Utf8PathBuf,
+    /// The file to write, `*.jsonl`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Utf8PathBuf,
+    /// The chat model that labels posts without tags [default: rules].
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Endpoints of models [default: `openai` and `anthropic`].
+    #[arg(long, value_name = "FILE", requires = "model")]
+    pub(crate) models: Option<Utf8PathBuf>,
+    /// Prices of models.
+    #[arg(long, value_name = "FILE", requires = "model")]
+    pub(crate) prices: Option<Utf8PathBuf>,
+    /// Most money to spend in US dollars, over all starts.
+    #[arg(long, value_name = "AMOUNT", requires = "model")]
+    pub(crate) budget_usd: Option<MicroUsd>,
+    /// Take every answer from a recording, and ask no model.
+    #[arg(long, value_name = "FILE", requires = "model", conflicts_with = "budget_usd")]
+    pub(crate) replay: Option<Utf8PathBuf>,
+}
+
+/// Arguments of `agents knowledge audit`.
+#[derive(Debug, Args)]
+pub(crate) struct KnowledgeAuditArgs {
+    /// A corpus, a folder of competitions, or one task.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tasks: Utf8PathBuf,
+    #[command(flatten)]
+    pub(crate) base: KnowledgeBase,
+    /// A checkout of mle-bench, for leaderboards.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mlebench: Option<Utf8PathBuf>,
+    /// A checkout of MLE-Dojo, for metrics and leaderboards.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mledojo: Option<Utf8PathBuf>,
 }
 
 /// Arguments of `agents report`.

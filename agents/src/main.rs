@@ -2,6 +2,7 @@
 
 mod bench;
 mod cli;
+mod knowledge;
 mod players;
 mod replay;
 mod report;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::report(args),
         Command::Replay(args) => replay::replay(args, &stop),
         Command::Tree(args) => tree::tree(args),
+        Command::Knowledge(command) => knowledge::knowledge(command),
     });
     result.unwrap_or_else(|error| {
         complain(&format!("error: {error:#}"));

@@ -4,6 +4,7 @@
 
 mod card;
 pub mod grammar;
+pub mod knowledge;
 pub mod linear;
 pub mod overflow;
 pub mod overview;

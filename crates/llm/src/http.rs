@@ -4,6 +4,8 @@
 //! fault wait and try again. Redirects are not followed. What the server sends is scrubbed of keys
 //! before anything else looks at it.
 
+mod embeddings;
+
 use crate::anthropic::{self, AnthropicAnswer};
 use crate::cache::write_entry;
 use crate::calls::{CallRecord, CallReservation, TryOutcome};

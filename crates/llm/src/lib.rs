@@ -4,7 +4,7 @@
 //! feature `http`, `ChatClient` implements it for providers that speak OpenAI's or Anthropic's
 //! protocol. [`CallRecord`] books every try and keeps a budget, [`CachedModel`] keeps answers so that
 //! each is paid once, [`ChatRecorder`] records them, and [`Replay`] answers from a recording, so that
-//! whatever uses a model is tested without one. [`schema`] derives the form of an answer from a type.
+//! whatever uses a model is tested without one. [`EmbeddingModel`] makes vectors of texts. [`schema`] derives the form of an answer from a type.
 //!
 //! Calls block; any number of threads may share a model. No key is shown by an error, a log, the
 //! record of calls, the cache or a recording.
@@ -17,6 +17,7 @@ mod calls;
 #[cfg(feature = "http")]
 mod capabilities;
 mod chat;
+mod embedding;
 #[cfg(feature = "http")]
 mod endpoint;
 #[cfg(feature = "http")]
@@ -48,6 +49,7 @@ pub use chat::{
     AnswerSchema, ChatError, ChatModel, Completion, Effort, Finish, Message, Purpose, Request,
     Role, Usage,
 };
+pub use embedding::EmbeddingModel;
 #[cfg(feature = "http")]
 pub use endpoint::{Endpoint, EndpointError};
 #[cfg(feature = "http")]

@@ -21,7 +21,7 @@ const CLASSES: usize = 20;
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
     /// What is predicted; `None` if it cannot be inferred. The agent then submits the sample.
-    pub(super) prediction: Option<Prediction>,
+    pub(crate) prediction: Option<Prediction>,
     /// The place of the training table's column whose files have the answers in their names; `None` where
     /// the answers have a column.
     pub(super) labelled: Option<usize>,

@@ -4,6 +4,7 @@
 
 mod budget;
 mod child;
+mod embeddings;
 mod faults;
 mod kept;
 mod secrets;
