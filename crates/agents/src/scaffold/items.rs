@@ -9,7 +9,7 @@ use crate::prompt::Prompt;
 
 /// The items that rows have besides their columns, from `Data` in the description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ItemKind {
+pub(crate) enum ItemKind {
     /// Picture files, one per row.
     Pictures,
     /// TIFF files of several frames, one per row.
@@ -35,7 +35,11 @@ pub(super) enum ItemKind {
 impl ItemKind {
     /// What the description names, if it names any.
     pub(super) fn from_prompt(prompt: &Prompt) -> Option<Self> {
-        let data = prompt.data.as_deref()?;
+        Self::from_data(prompt.data.as_deref()?)
+    }
+
+    /// What a description's `Data` names, if it names any.
+    pub(crate) fn from_data(data: &str) -> Option<Self> {
         let items = [
             ("pictures", Self::Pictures),
             ("clips", Self::Clips),
@@ -53,7 +57,7 @@ impl ItemKind {
 
     /// Lines that replace the items in the frame `x` of all rows by numbers. `pd`, `np` and the
     /// tables `a` and `b` are there.
-    pub(super) fn reading(self) -> String {
+    pub(crate) fn reading(self) -> String {
         let lines: &[&str] = match self {
             Self::Pictures => &[PICTURES],
             Self::Clips => &[IN_FILES, CLIPS],
