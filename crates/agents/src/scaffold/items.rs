@@ -108,11 +108,11 @@ d = []
 for p in x.pop(x.columns[0]):
     g = [np.array(f, float) for f in frames("input/" + p)]
     g = [f - np.median(f) for f in g if f.mean() > 5] or [np.zeros((9, 9))] * 2
-    s = [abs(f) > 0.5 * np.quantile(abs(f), 0.99) for f in g]
-    c = [nd.center_of_mass(abs(f) * e + 1e-9) for f, e in zip(g, s)]
-    k = [nd.label(e)[1] for e in s]
+    h = [abs(f) > 0.5 * np.quantile(abs(f), 0.99) for f in g]
+    c = [nd.center_of_mass(abs(f) * e + 1e-9) for f, e in zip(g, h)]
+    k = [nd.label(e)[1] for e in h]
     q = np.quantile(g[len(g) // 2], [0.01, 0.25, 0.75, 0.99])
-    d.append([*np.subtract(c[-1], c[0]), s[0].mean(), s[-1].mean(), np.median(k), *q])
+    d.append([*np.subtract(c[-1], c[0]), h[0].mean(), h[-1].mean(), np.median(k), *q])
 x = x.join(pd.DataFrame(d).add_prefix("r"))
 "#;
 
