@@ -153,7 +153,7 @@ fn run_cut_after_any_line_goes_on_to_the_same_journal() {
     fixture.knowledge = Box::new(knowledge());
     let tricks =
         TrickSettings { knowledge: KnowledgeSelection::Random, ..TrickSettings::default() };
-    let settings = AutoMindSettings { tricks, coder: coder(CodingMode::Adaptive), ..settings(5) };
+    let settings = AutoMindSettings { tricks, coder: coder(CodingMode::Adaptive), ..settings(3) };
     let settings = ScaffoldSettings::AutoMind(settings);
     let engineer = engineer(0.01);
     fixture.play("whole", &settings, &engineer).unwrap();

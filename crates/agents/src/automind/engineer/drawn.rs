@@ -4,7 +4,7 @@
 
 use super::reading::{Form, Reading};
 use super::scores::{indented, of_cells};
-use super::skeleton::WRITE;
+use super::skeleton::{TABLES, WRITE};
 use super::spec::{PlainModel, Spec};
 use crate::run::knowledge::SnippetSlot;
 use crate::scaffold::recipe::Recipe;
@@ -30,6 +30,7 @@ pub(super) fn parts(spec: &Spec, reading: &Reading) -> [String; 3] {
     }
     let arguments = if reading.has_positions() { "a, b, y, s" } else { "a, b, s" };
     let body = match spec.cards_of(SnippetSlot::Draw).filter(|_| reading.takes(SnippetSlot::Draw)) {
+        Some(card) if reading.has_positions() => format!("{OPENING_POSITIONS}{card}return s\n"),
         Some(card) => format!("{OPENING}{card}return s\n"),
         None => script
             .lines()
@@ -39,38 +40,45 @@ pub(super) fn parts(spec: &Spec, reading: &Reading) -> [String; 3] {
     };
     let predict = format!("def predict({arguments}):\n{}", indented(&body));
     let held_out = if reading.has_positions() { HELD_OUT_POSITIONS } else { HELD_OUT };
-    [load, predict, format!("{}{held_out}folds = []\n{WRITE}", of_cells(reading))]
+    [load, predict, format!("{}{held_out}_folds = []\n{WRITE}", of_cells(reading))]
 }
 
-/// What a snippet finds.
-const OPENING: &str = "t = s.columns[1]
+/// What a snippet finds: all but the target where the answers are of positions, which it reads
+/// itself.
+const OPENING: &str = "t = a.columns.difference(b.columns)[0]
 a = a.copy()
 y = a.pop(t)
 n = len(a)
 x = pd.concat([a, b]).drop(columns=s.columns[0]).reset_index(drop=True)
 ";
 
-const HELD_OUT: &str = "t = s.columns[1]
-h = np.arange(len(a)) % 4 == 3
-f, r = a[~h].reset_index(drop=True), a[h].reset_index(drop=True)
-q = s.iloc[[0] * len(r)].reset_index(drop=True)
-q[q.columns[0]] = r[r.columns[0]].values
-q = predict(f, r.drop(columns=t), q)
-metric = score(r[t], q[t])
+const OPENING_POSITIONS: &str = "t = list(s.columns[1:])
+n = len(a)
+x = pd.concat([a, b]).drop(columns=b.columns[0]).reset_index(drop=True)
+";
+
+const HELD_OUT: &str = "t = a.columns.difference(b.columns)[0]
+_c = s.columns[1] if s.shape[1] == 2 else list(s.columns[1:])
+_h = np.arange(len(a)) % 4 == 3
+_f, _r = a[~_h].reset_index(drop=True), a[_h].reset_index(drop=True)
+_q = s.iloc[[0] * len(_r)].reset_index(drop=True)
+_q[s.columns[0]] = _r[s.columns[0]].values
+_q = predict(_f, _r.drop(columns=t), _q)
+_metric = _score(_r[t].values, _q[_c].values)
 s = predict(a, b, s)
 ";
 
 const HELD_OUT_POSITIONS: &str = "t = list(s.columns[1:])
-i, k = y.columns[:2]
-h = np.arange(len(a)) % 4 == 3
-f, r = a[~h].reset_index(drop=True), a[h].reset_index(drop=True)
-v = y[y[i].isin(r[i])].reset_index(drop=True)
-w = y[y[i].isin(f[i])].reset_index(drop=True)
-q = v[t].copy()
-q.insert(0, s.columns[0], v[i].astype(str) + \"_\" + v[k].astype(str))
-q[t] = s[t].iloc[0].values
-q = predict(f, r, w, q)
-metric = score(v[t], q[t])
+_i, _k = y.columns[:2]
+_h = np.arange(len(a)) % 4 == 3
+_f, _r = a[~_h].reset_index(drop=True), a[_h].reset_index(drop=True)
+_v = y[y[_i].isin(_r[_i])].reset_index(drop=True)
+_w = y[y[_i].isin(_f[_i])].reset_index(drop=True)
+_q = _v[t].copy()
+_q.insert(0, s.columns[0], _v[_i].astype(str) + \"_\" + _v[_k].astype(str))
+_q[t] = s[t].iloc[0].values
+_q = predict(_f, _r, _w, _q)
+_metric = _score(_v[t].values, _q[t].values)
 s = predict(a, b, y, s)
 ";
 
@@ -91,6 +99,10 @@ fn plain(spec: &Spec, reading: &Reading) -> String {
     };
     if reading.has_positions() {
         return positions::script(level, reading.form.is_class(), "");
+    }
+    if reading.form == Form::Quantiles {
+        // A card draws them, from the tables as they are.
+        return TABLES.to_owned();
     }
     let column = String::new;
     let prediction = match reading.form {

@@ -119,9 +119,11 @@ impl Reading {
     /// Whether a snippet of `slot` has a place in its scripts.
     pub(super) fn takes(&self, slot: SnippetSlot) -> bool {
         match slot {
-            SnippetSlot::Draw => matches!(self.form, Form::Mask | Form::Boxes | Form::Pixels),
+            SnippetSlot::Draw => self.is_drawn() || self.form == Form::Quantiles,
             SnippetSlot::Read => !self.is_drawn() && self.item.is_some(),
-            SnippetSlot::Target => matches!(self.form, Form::Number | Form::Numbers),
+            SnippetSlot::Target => {
+                matches!(self.form, Form::Number | Form::Numbers | Form::Relevance)
+            }
             SnippetSlot::Clean | SnippetSlot::Features | SnippetSlot::Model | SnippetSlot::Post => {
                 !self.is_drawn()
             }

@@ -3,8 +3,8 @@
 
 use super::reading::{Form, Reading};
 
-/// Lines that define `score`, for predictions of columns. `labels` are the classes, `pick` turns
-/// probabilities into classes, and `g` are the queries of a ranking.
+/// Lines that define `score`, for predictions of columns. `_labels` are the classes, `_pick` turns
+/// probabilities into classes, and `_queries` are the queries of a ranking.
 pub(super) fn of_columns(reading: &Reading) -> String {
     let metric = reading.metric.as_str();
     match reading.form {
@@ -53,50 +53,50 @@ fn of_numbers(metric: &str, higher: bool) -> String {
     let find = |name: &str| known.iter().find(|(known, _)| *known == name).map(|(_, code)| *code);
     let value = find(metric).or_else(|| find(plain)).unwrap_or_default();
     format!(
-        "def score(y, o):\n    y, o = np.asarray(y, float), np.asarray(o, float)\n    e = o - y\n    \
+        "def _score(y, o):\n    y, o = np.asarray(y, float), np.asarray(o, float)\n    e = o - y\n    \
          return float({value})\n"
     )
 }
 
 const PICK: &str = "\
-def pick(o):
-    return np.array(labels)[(o > 0.5).astype(int) if o.ndim == 1 else o.argmax(1)]
-def both(o):
+def _pick(o):
+    return np.array(_labels)[(o > 0.5).astype(int) if o.ndim == 1 else o.argmax(1)]
+def _both(o):
     return np.column_stack([1 - o, o]) if o.ndim == 1 else o
 ";
 
 fn of_classes(metric: &str, higher: bool) -> String {
     let known = [
-        ("accuracy", "", "np.mean(pick(o) == np.array(y))"),
-        ("balanced_accuracy", "balanced_accuracy_score", "balanced_accuracy_score(y, pick(o))"),
-        ("f1", "f1_score", "f1_score(y, pick(o), pos_label=labels[-1])"),
-        ("macro_f1", "f1_score", "f1_score(y, pick(o), average=\"macro\")"),
-        ("micro_f1", "f1_score", "f1_score(y, pick(o), average=\"micro\")"),
-        ("weighted_f1", "f1_score", "f1_score(y, pick(o), average=\"weighted\")"),
-        ("mcc", "matthews_corrcoef", "matthews_corrcoef(y, pick(o))"),
+        ("accuracy", "", "np.mean(_pick(o) == np.array(y))"),
+        ("balanced_accuracy", "balanced_accuracy_score", "balanced_accuracy_score(y, _pick(o))"),
+        ("f1", "f1_score", "f1_score(y, _pick(o), pos_label=_labels[-1])"),
+        ("macro_f1", "f1_score", "f1_score(y, _pick(o), average=\"macro\")"),
+        ("micro_f1", "f1_score", "f1_score(y, _pick(o), average=\"micro\")"),
+        ("weighted_f1", "f1_score", "f1_score(y, _pick(o), average=\"weighted\")"),
+        ("mcc", "matthews_corrcoef", "matthews_corrcoef(y, _pick(o))"),
         (
             "quadratic_kappa",
             "cohen_kappa_score",
-            "cohen_kappa_score(y, pick(o), weights=\"quadratic\")",
+            "cohen_kappa_score(y, _pick(o), weights=\"quadratic\")",
         ),
-        ("roc_auc", "roc_auc_score", "roc_auc_score(y == labels[-1], both(o)[:, -1])"),
+        ("roc_auc", "roc_auc_score", "roc_auc_score(y == _labels[-1], _both(o)[:, -1])"),
         (
             "ovr_auc",
             "roc_auc_score",
-            "np.mean([roc_auc_score(y == c, both(o)[:, k]) for k, c in enumerate(labels) \
+            "np.mean([roc_auc_score(y == c, _both(o)[:, k]) for k, c in enumerate(_labels) \
              if 0 < sum(y == c) < len(y)])",
         ),
         (
             "average_precision",
             "average_precision_score",
-            "average_precision_score(y == labels[-1], both(o)[:, -1])",
+            "average_precision_score(y == _labels[-1], _both(o)[:, -1])",
         ),
         (
             "log_loss",
             "",
-            "-np.mean(np.log(np.clip(both(o)[range(len(y)), [labels.index(c) for c in y]], 1e-6, 1)))",
+            "-np.mean(np.log(np.clip(_both(o)[range(len(y)), [_labels.index(c) for c in y]], 1e-6, 1)))",
         ),
-        ("brier", "", "np.mean((both(o)[:, -1] - (y == labels[-1])) ** 2)"),
+        ("brier", "", "np.mean((_both(o)[:, -1] - (y == _labels[-1])) ** 2)"),
     ];
     let plain = if higher { "accuracy" } else { "log_loss" };
     let find = |name: &str| known.iter().find(|(known, ..)| *known == name);
@@ -107,7 +107,7 @@ fn of_classes(metric: &str, higher: bool) -> String {
     } else {
         format!("from sklearn.metrics import {import}\n")
     };
-    format!("{import}{PICK}def score(y, o):\n    return float({value})\n")
+    format!("{import}{PICK}def _score(y, o):\n    return float({value})\n")
 }
 
 fn of_flags(metric: &str, higher: bool) -> String {
@@ -133,19 +133,19 @@ fn of_flags(metric: &str, higher: bool) -> String {
                 .to_owned(),
         ),
     };
-    format!("from sklearn.metrics import {import}\ndef score(y, o):\n    return float({value})\n")
+    format!("from sklearn.metrics import {import}\ndef _score(y, o):\n    return float({value})\n")
 }
 
 const PINBALL: &str = "\
-def score(y, o):
+def _score(y, o):
     e = np.asarray(y, float)[:, None] - o
     return float(np.mean(np.maximum(e * [0.1, 0.5, 0.9], e * [-0.9, -0.5, -0.1])))
 ";
 
 const NDCG: &str = "\
-def score(y, o):
+def _score(y, o):
     found = []
-    for _, k in pd.DataFrame({\"y\": y.values, \"o\": o, \"g\": g.loc[y.index].values}).groupby(\"g\"):
+    for _, k in pd.DataFrame({\"y\": y.values, \"o\": o, \"g\": _queries.loc[y.index].values}).groupby(\"g\"):
         w = 1 / np.log2(np.arange(2, 2 + min({most}, len(k))))
         v = [k.sort_values(c, ascending=False)[\"y\"].values[:{most}] for c in \"oy\"]
         v = [((2.0 ** r - 1) * w).sum() for r in v]
@@ -159,6 +159,7 @@ pub(super) fn of_cells(reading: &Reading) -> String {
     let metric = reading.metric.as_str();
     match reading.form {
         Form::Mask => MASKS.replace("{value}", if metric == "dice" { DICE } else { IOU }),
+        Form::Quantiles => PINBALL.to_owned(),
         Form::Boxes => BOXES.to_owned(),
         Form::Pixels => {
             let value = match (metric, reading.higher) {
@@ -196,7 +197,7 @@ fn of_positions(reading: &Reading) -> String {
     };
     format!(
         "from sklearn.metrics import balanced_accuracy_score, f1_score, matthews_corrcoef\n\
-         def score(y, o):\n    y, o = np.ravel(y), np.ravel(o)\n    return float({value})\n"
+         def _score(y, o):\n    y, o = np.ravel(y), np.ravel(o)\n    return float({value})\n"
     )
 }
 
@@ -204,66 +205,66 @@ const DICE: &str = "2 * len(u & v) / (len(u) + len(v))";
 const IOU: &str = "len(u & v) / len(u | v)";
 
 const MASKS: &str = "\
-def cells(r):
+def _cells(r):
     r = [int(v) for v in r.split()] if isinstance(r, str) else []
     return {k for i in range(0, len(r), 2) for k in range(r[i], r[i] + r[i + 1])}
-def score(y, o):
-    pairs = [(cells(u), cells(v)) for u, v in zip(y, o)]
+def _score(y, o):
+    pairs = [(_cells(u), _cells(v)) for u, v in zip(y, o)]
     return float(np.mean([{value} if u | v else 1.0 for u, v in pairs]))
 ";
 
 const BOXES: &str = "\
-def overlap(u, v):
+def _overlap(u, v):
     w = [max(0, min(u[k] + u[k + 2], v[k] + v[k + 2]) - max(u[k], v[k])) for k in (0, 1)]
     return w[0] * w[1] / (u[2] * u[3] + v[2] * v[3] - w[0] * w[1])
-def precision(c, true, seen):
+def _precision(c, true, seen):
     hits, left = [], [[u[1:] for u in r if u[0] == c] for r in true]
     for _, row, v in sorted(((-u[1], row, u[2:]) for row, r in enumerate(seen) for u in r if u[0] == c)):
-        best = max(left[row], key=lambda u: overlap(u, v), default=None)
-        hits.append(best is not None and overlap(best, v) >= 0.5)
+        best = max(left[row], key=lambda u: _overlap(u, v), default=None)
+        hits.append(best is not None and _overlap(best, v) >= 0.5)
         left[row] = [u for u in left[row] if not (hits[-1] and u is best)]
     total = sum(u[0] == c for r in true for u in r)
     return sum(np.mean(hits[:k + 1]) for k, h in enumerate(hits) if h) / total
-def cut(r, k):
+def _cut(r, k):
     w = r.split() if isinstance(r, str) else []
     return [(w[i], *map(float, w[i + 1:i + k])) for i in range(0, len(w), k)]
-def score(y, o):
-    true, seen = [cut(r, 5) for r in y], [cut(r, 6) for r in o]
-    return float(np.mean([precision(c, true, seen) for c in sorted({u[0] for r in true for u in r})]))
+def _score(y, o):
+    true, seen = [_cut(r, 5) for r in y], [_cut(r, 6) for r in o]
+    return float(np.mean([_precision(c, true, seen) for c in sorted({u[0] for r in true for u in r})]))
 ";
 
 const PIXELS: &str = "\
-def score(y, o):
+def _score(y, o):
     y, o = (np.array([k.split() for k in r], float) for r in (y, o))
     e = y - o
     return float({value})
 ";
 
 const EXACT: &str = "\
-def score(y, o):
+def _score(y, o):
     return float(np.mean([str(u).strip() == str(v).strip() for u, v in zip(y, o)]))
 ";
 
 const WORDS: &str = "\
-def score(y, o):
+def _score(y, o):
     pairs = [(set(str(u).lower().split()), set(str(v).lower().split())) for u, v in zip(y, o)]
     return float(np.mean([len(u & v) / len(u | v) if u | v else 1.0 for u, v in pairs]))
 ";
 
 const EDITS: &str = "\
-def edits(u, v):
+def _edits(u, v):
     row = list(range(len(v) + 1))
     for i, c in enumerate(u):
         last, row = row, [i + 1]
         for j, d in enumerate(v):
             row.append(min(last[j] + (c != d), last[j + 1] + 1, row[j] + 1))
     return row[-1]
-def score(y, o):
-    return float(np.mean([edits(str(u), str(v)) for u, v in zip(y, o)]))
+def _score(y, o):
+    return float(np.mean([_edits(str(u), str(v)) for u, v in zip(y, o)]))
 ";
 
 const FOUND: &str = "\
-def score(y, o):
+def _score(y, o):
     found = []
     for u, v in zip(y, o):
         u, v = str(u).split(), str(v).split()[:{most}]

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 pub(super) const PARTS: [&str; 3] =
     ["Load the tables", "Build what is predicted from", "Train, validate and submit"];
 
-const TABLES: &str = r#"import json
+pub(super) const TABLES: &str = r#"import json
 import numpy as np
 import pandas as pd
 a = pd.read_csv("input/train.csv")
@@ -30,59 +30,63 @@ x.columns = x.columns.astype(str)
 ";
 
 /// What the page does not say, the tables do.
-const GUESSED: &str = "c = list(s.columns[1:])
-t = c if len(c) > 1 and set(c) <= set(a.columns) else a.columns.difference(b.columns)[0]
+const GUESSED: &str = "_c = list(s.columns[1:])
+t = _c if len(_c) > 1 and set(_c) <= set(a.columns) else a.columns.difference(b.columns)[0]
 y = a[t]
 a = a.drop(columns=t)
-is_several = isinstance(y, pd.DataFrame)
-is_flags = is_several and all(set(y[k]) <= {0, 1} for k in y)
-is_class = is_flags or (not is_several and (y.dtype == object or y.nunique() <= 20 and (y == y.round()).all()))
+_several = isinstance(y, pd.DataFrame)
+_flags = _several and all(set(y[c]) <= {0, 1} for c in y)
+is_class = _flags or not _several and (y.dtype == object or y.nunique() <= 20 and (y == y.round()).all())
 ";
 
-/// Predictions of one model, whatever the targets.
-const PREDICT: &str = r#"from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
-def one(m, x, y, z):
+/// Predictions of one model, whatever the targets. Names of the skeleton's own begin with `_`, so
+/// that no snippet takes their place.
+const PREDICT: &str = r#"from sklearn.base import clone as _clone
+from sklearn.model_selection import GroupKFold as _GroupKFold, KFold as _KFold
+from sklearn.model_selection import StratifiedKFold as _StratifiedKFold
+def _one(m, x, y, z):
     if isinstance(y, pd.DataFrame):
-        return np.column_stack([one(m, x, y[c], z) for c in y])
+        return np.column_stack([_one(m, x, y[c], z) for c in y])
     if not is_class:
-        return np.ravel(clone(m).fit(x, y).predict(z))
-    r = np.zeros((len(z), len(labels)))
+        return np.ravel(_clone(m).fit(x, y).predict(z))
+    r = np.zeros((len(z), len(_labels)))
     if y.nunique() == 1:
-        r[:, labels.index(y.iloc[0])] = 1
+        r[:, _labels.index(y.iloc[0])] = 1
     else:
-        f = clone(m).fit(x, y)
-        k = [labels.index(c) for c in f.classes_]
+        f = _clone(m).fit(x, y)
+        k = [_labels.index(c) for c in f.classes_]
         if hasattr(f, "predict_proba"):
             r[:, k] = f.predict_proba(z)
         else:
             r[:, k] = f.predict(z)[:, None] == f.classes_
-    return r[:, 1] if len(labels) == 2 else r
+    return r[:, 1] if len(_labels) == 2 else r
 "#;
 
 const VALIDATE: &str = "o = None
-for i, j in folds:
-    q = one(m, x.iloc[i], y.iloc[i], x.iloc[j])
-    o = np.zeros((n, *q.shape[1:])) if o is None else o
-    o[j] = q
-p = one(m, x.iloc[:n], y, x.iloc[n:])
-o, p, y = np.asarray(undo(o), float), np.asarray(undo(p), float), true
+for _i, _j in _folds:
+    _q = _one(m, x.iloc[_i], y.iloc[_i], x.iloc[_j])
+    o = np.zeros((n, *_q.shape[1:])) if o is None else o
+    o[_j] = _q
+p = _one(m, x.iloc[:n], y, x.iloc[n:])
+o, p, y = np.asarray(undo(o), float), np.asarray(undo(p), float), _true
 ";
 
-const REPORT: &str = r"metric = score(y, o)
-folds = [score(y.iloc[j], o[j]) for _, j in folds]
+const REPORT: &str = r"o, p = np.asarray(o, float), np.asarray(p, float)
+_metric = _score(_true, o)
+_folds = [_score(_true.iloc[_j], o[_j]) for _, _j in _folds]
 ";
 
 /// The end of every script.
 pub(super) const WRITE: &str = r#"s.to_csv("submission.csv", index=False)
-folds = [float(f) for f in folds if np.isfinite(f)]
-json.dump({"metric": float(metric), "folds": folds}, open("validation.json", "w"))
-print("validation:", float(metric))
+_folds = [float(f) for f in _folds if np.isfinite(f)]
+json.dump({"metric": float(_metric), "folds": _folds}, open("validation.json", "w"))
+print("validation:", float(_metric))
 "#;
 
 /// The script of a plan, in its parts.
 pub(super) fn parts(spec: &Spec, reading: &Reading) -> [String; 3] {
-    if reading.is_drawn() {
+    let draws = reading.form == Form::Quantiles && spec.cards_of(SnippetSlot::Draw).is_some();
+    if reading.is_drawn() || draws {
         return drawn::parts(spec, reading);
     }
     [load(spec, reading), columns(spec), train(spec, reading)]
@@ -99,7 +103,7 @@ fn load(spec: &Spec, reading: &Reading) -> String {
         }
         Form::Flags => "t = s.columns[1]\ny = a.pop(t).fillna(\"\").str.get_dummies(\" \")\n",
         Form::Relevance => {
-            "t = s.columns[1]\ny = a.pop(t)\ng = a.pop(a.columns[1])\nb = b.drop(columns=b.columns[1])\n"
+            "t = s.columns[1]\ny = a.pop(t)\n_queries = a.pop(a.columns[1])\nb = b.drop(columns=b.columns[1])\n"
         }
         Form::Unknown => GUESSED,
         _ => "t = a.columns.difference(b.columns)[0]\ny = a.pop(t)\n",
@@ -130,8 +134,11 @@ fn columns(spec: &Spec) -> String {
         );
     }
     code.push_str("if x.shape[1] == 0:\n    x[\"one\"] = 1.0\n");
-    code.push_str("true = y\nundo = lambda p: p\n");
-    code.push_str(&spec.cards_of(SnippetSlot::Target).unwrap_or_default());
+    code.push_str("_true = y\nundo = lambda p: p\n");
+    if let Some(card) = spec.cards_of(SnippetSlot::Target) {
+        code.push_str(&card);
+        code.push_str("y = y if hasattr(y, \"iloc\") else pd.Series(np.ravel(y))\n");
+    }
     code
 }
 
@@ -139,10 +146,10 @@ fn train(spec: &Spec, reading: &Reading) -> String {
     let form = reading.form;
     let mut code = match form {
         Form::Unknown => {
-            "labels = [0, 1] if is_several else sorted(y.unique()) if is_class else []\n"
+            "_labels = [0, 1] if _several else sorted(y.unique()) if is_class else []\n"
         }
-        Form::Probabilities | Form::Flags => "labels = [0, 1]\n",
-        _ if form.is_class() => "labels = sorted(y.unique())\n",
+        Form::Probabilities | Form::Flags => "_labels = [0, 1]\n",
+        _ if form.is_class() => "_labels = sorted(y.unique())\n",
         _ => "",
     }
     .to_owned();
@@ -150,17 +157,17 @@ fn train(spec: &Spec, reading: &Reading) -> String {
     code.push_str(PREDICT);
     code.push_str(&of_columns(reading));
     code.push_str(match form {
-        Form::Relevance => "folds = list(GroupKFold(5).split(x[:n], y, g))\n",
+        Form::Relevance => "_folds = list(_GroupKFold(5).split(x[:n], y, _queries))\n",
         Form::Unknown => {
-            "is_single = is_class and not is_several and y.value_counts().min() >= 5\n\
-             k = StratifiedKFold if is_single else KFold\n\
-             folds = list(k(5, shuffle=True, random_state=0).split(x[:n], y))\n"
+            "_single = is_class and not _several and y.value_counts().min() >= 5\n\
+             _k = _StratifiedKFold if _single else _KFold\n\
+             _folds = list(_k(5, shuffle=True, random_state=0).split(x[:n], y))\n"
         }
         _ if form.is_class() && !form.is_several() => {
-            "k = StratifiedKFold if y.value_counts().min() >= 5 else KFold\n\
-             folds = list(k(5, shuffle=True, random_state=0).split(x[:n], y))\n"
+            "_k = _StratifiedKFold if y.value_counts().min() >= 5 else _KFold\n\
+             _folds = list(_k(5, shuffle=True, random_state=0).split(x[:n], y))\n"
         }
-        _ => "folds = list(KFold(5, shuffle=True, random_state=0).split(x[:n]))\n",
+        _ => "_folds = list(_KFold(5, shuffle=True, random_state=0).split(x[:n]))\n",
     });
     code.push_str(VALIDATE);
     match form {
@@ -171,17 +178,17 @@ fn train(spec: &Spec, reading: &Reading) -> String {
             );
         }
         Form::Quantiles => code.push_str(
-            "e = np.quantile(y.values - o, [0.1, 0.5, 0.9])\n\
-             o, p = o[:, None] + e, p[:, None] + e\n",
+            "_e = np.quantile(y.values - o, [0.1, 0.5, 0.9])\n\
+             o, p = o[:, None] + _e, p[:, None] + _e\n",
         ),
         _ => {}
     }
     code.push_str(&spec.cards_of(SnippetSlot::Post).unwrap_or_default());
     code.push_str(REPORT);
     code.push_str(match form {
-        Form::Label => "s[t] = pick(p)\n",
+        Form::Label => "s[t] = _pick(p)\n",
         Form::ClassProbabilities => PROBABILITIES,
-        Form::Flags => "s[t] = [\" \".join(y.columns[r > 0.5]) for r in p]\n",
+        Form::Flags => "s[t] = [\" \".join(_true.columns[r > 0.5]) for r in p]\n",
         Form::Quantiles => "s[s.columns[1:]] = p\n",
         Form::Unknown => UNKNOWN,
         _ => "s[t] = p\n",
@@ -190,21 +197,21 @@ fn train(spec: &Spec, reading: &Reading) -> String {
     code
 }
 
-const PROBABILITIES: &str = "p = np.clip(both(p), 1e-9, None)
+const PROBABILITIES: &str = "p = np.clip(_both(p), 1e-9, None)
 p = p / p.sum(1, keepdims=True)
-for k, c in enumerate(labels):
+for k, c in enumerate(_labels):
     s[str(c)] = p[:, k]
 ";
 
-const UNKNOWN: &str = "if is_class and not is_several and len(c) > 1:
-    p = np.clip(both(p), 1e-9, None)
+const UNKNOWN: &str = "if is_class and not _several and len(_c) > 1:
+    p = np.clip(_both(p), 1e-9, None)
     p = p / p.sum(1, keepdims=True)
-    for k, l in enumerate(labels):
+    for k, l in enumerate(_labels):
         s[str(l)] = p[:, k]
-elif is_class and not is_several and (s[c[0]].dtype == object or len(labels) > 2 or (s[c[0]] == s[c[0]].round()).all() and s[c[0]].nunique() > 1):
-    s[c[0]] = pick(p)
+elif is_class and not _several and (s[_c[0]].dtype == object or len(_labels) > 2 or (s[_c[0]] == s[_c[0]].round()).all() and s[_c[0]].nunique() > 1):
+    s[_c[0]] = _pick(p)
 else:
-    s[c] = p if p.ndim > 1 else p[:, None]
+    s[_c] = p if p.ndim > 1 else p[:, None]
 ";
 
 /// A plain model.
