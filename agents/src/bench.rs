@@ -114,6 +114,7 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
         preset: &preset,
         agent: &agent,
         players: &players,
+        knowledge: &(),
         price: players.price(),
         out: &args.out,
         seeds: args.seeds,

@@ -394,7 +394,8 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ModelArgs {
     /// Who answers: `ENDPOINT:NAME`, such as `openai:NAME` or `anthropic:NAME`; or without a model
-    /// `script:mutator`, `script:sample`, `script:reference`, `script:FILE`.
+    /// `script:mutator`, `script:engineer` (for `automind`), `script:sample`, `script:reference`,
+    /// `script:FILE`.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: String,
     /// Endpoints of models [default: `openai` and `anthropic`].

@@ -1,6 +1,7 @@
 //! From `--model` to players, one for each run.
 
 use crate::cli::ModelArgs;
+use agents::automind::engineer::{Engineer, EngineerSkill};
 use agents::reference;
 use agents::run::player::{ChatPlayer, Player};
 use agents::scaffold::fixed::FixedScript;
@@ -32,6 +33,8 @@ pub(crate) enum Players {
     Reference,
     /// The mutating player.
     Mutator,
+    /// The scripted engineer.
+    Engineer(EngineerSkill),
 }
 
 impl Players {
@@ -40,6 +43,11 @@ impl Players {
         if let Some(name) = args.model.strip_prefix("script:") {
             return match name {
                 "mutator" => Ok(Self::Mutator),
+                "engineer" => Ok(Self::Engineer(EngineerSkill::default())),
+                skilled if skilled.starts_with("engineer:") => {
+                    let skill = skilled.trim_start_matches("engineer:");
+                    Ok(Self::Engineer(EngineerSkill::from_text(skill)?))
+                }
                 "reference" => Ok(Self::Reference),
                 "sample" => Ok(Self::Script { name: "sample".to_owned(), code: SAMPLE.to_owned() }),
                 path if Utf8Path::new(path).is_file() => Ok(Self::Script {
@@ -47,8 +55,8 @@ impl Players {
                     code: fs::read_to_string(path)?,
                 }),
                 other => bail!(
-                    "there is no script `{other}`: give `script:mutator`, `script:sample`, \
-                     `script:reference` or `script:FILE`"
+                    "there is no script `{other}`: give `script:mutator`, `script:engineer`, \
+                     `script:sample`, `script:reference` or `script:FILE`"
                 ),
             };
         }
@@ -113,6 +121,7 @@ impl Players {
                     task.id()
                 ),
             },
+            Self::Engineer(skill) => Box::new(Engineer::new(seed, *skill)),
             Self::Mutator => match Mutator::new(task, direction, seed)? {
                 Some(mutator) => Box::new(mutator),
                 None => bail!(
@@ -131,6 +140,7 @@ impl Players {
             Self::Script { name, .. } => name,
             Self::Reference => "reference",
             Self::Mutator => "mutator",
+            Self::Engineer(_) => "engineer",
         }
     }
 
@@ -138,7 +148,9 @@ impl Players {
     pub(crate) fn price(&self) -> Option<Price> {
         match self {
             Self::Chat { price, .. } => *price,
-            Self::Script { .. } | Self::Reference | Self::Mutator => Some(Price::FREE),
+            Self::Script { .. } | Self::Reference | Self::Mutator | Self::Engineer(_) => {
+                Some(Price::FREE)
+            }
         }
     }
 

@@ -5,7 +5,8 @@ use crate::run::{Lines, sandbox_options};
 use crate::{INTERRUPTED, complain, say};
 use agents::preset::ScaffoldSettings;
 use agents::run::agent::{AgentRest, AgentRun, TaskView};
-use agents::run::journal::{JournalError, journal_path, read_lines};
+use agents::run::journal::{Blobs, JournalError, journal_path, read_lines};
+use agents::run::knowledge::ReadyKnowledge;
 use agents::run::python::PythonFacts;
 use agents::run::recorded::{RecordedAnswers, differences};
 use agents::run::state::RunState;
@@ -56,6 +57,10 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AgentStop) -> Result<ExitCode> {
     };
     let python = PythonFacts::ask(suite.sandbox())?;
     let view = TaskView::of(task, header.direction, &config.policy, &python, weights.as_ref())?;
+    let knowledge = match &header.knowledge {
+        Some(facts) => ReadyKnowledge::recorded(facts, &Blobs::new(&args.run))?,
+        None => ReadyKnowledge::default(),
+    };
     let player = RecordedAnswers::new(&old, &args.run);
     let rest = settings.play(AgentRun {
         suite: &suite,
@@ -64,6 +69,7 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AgentStop) -> Result<ExitCode> {
         scaffold: &header.scaffold,
         view: &view,
         player: &player,
+        knowledge: &knowledge,
         seed: header.seed,
         folder: &args.out,
         stop,

@@ -6,7 +6,7 @@ use crate::{INCOMPLETE, INTERRUPTED, complain, say};
 use agents::preset::Preset;
 use agents::run::agent::{AgentObserver, AgentRest, AgentRun, AgentRunError, TaskView};
 use agents::run::journal::JournalLine;
-use agents::run::node::{Node, NodeState};
+use agents::run::node::{Bug, Node, NodeState};
 use agents::run::python::PythonFacts;
 use agents::run::stop::AgentStop;
 use agents::run::turn::TurnFacts;
@@ -51,6 +51,7 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
         scaffold: &preset.scaffold,
         view: &view,
         player: &*player,
+        knowledge: &(),
         seed: args.seed,
         folder: &args.out,
         stop,
@@ -127,11 +128,43 @@ pub(crate) fn summary(node: &Node) -> String {
         (NodeState::Good, Some(metric)) => format!("validation score {metric}"),
         (NodeState::Good, None) => "good".to_owned(),
         (NodeState::Refused { reason }, _) => format!("no script: {reason}"),
-        (NodeState::Buggy(_), _) => match (&node.run, &node.invalid) {
+        (NodeState::Buggy(Bug::StepFailed { step }), _) => format!("given up at step {step}"),
+        (NodeState::Buggy(bug), _) => match (&node.run, &node.invalid) {
             (Some(run), _) if !run.outcome.is_finished() => format!("the script {}", run.outcome),
             (_, Some(invalid)) => invalid.clone(),
-            _ => "the script printed no validation score".to_owned(),
+            _ => bug_in_words(bug).to_owned(),
         },
     };
-    format!("node {}: {operator}{of}: {state}", node.id)
+    format!("node {}: {operator}{of}: {state}{}", node.id, tricks(node))
+}
+
+/// What is wrong with a script that ran to its end.
+fn bug_in_words(bug: &Bug) -> &'static str {
+    match bug {
+        Bug::NotFinished => "the script did not finish",
+        Bug::NoMetric => "the script reported no validation score",
+        Bug::NoSubmission => "the script left no submission",
+        Bug::InvalidSubmission => "the submission is not valid",
+        Bug::Judged => "a bug, by the judge",
+        Bug::Disputed => "the judge reads another validation score",
+        Bug::Overfitting => "overfitting, by the judge",
+        Bug::StepFailed { .. } => "a step failed",
+    }
+}
+
+/// The tricks of a node, where it has any.
+fn tricks(node: &Node) -> String {
+    let Some(facts) = &node.automind else { return String::new() };
+    let mut text = String::new();
+    if let Some(tried) = &facts.applying {
+        text = format!("; tries `{}` on node {}", tried.trick, tried.base);
+    }
+    if let Some(declined) = &facts.declined {
+        text = format!("{text}; `{declined}` does not fit");
+    }
+    if !facts.applied.is_empty() {
+        let applied: Vec<&str> = facts.applied.iter().map(String::as_str).collect();
+        text = format!("{text}; has {}", applied.join(", "));
+    }
+    text
 }

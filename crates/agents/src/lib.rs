@@ -2,6 +2,7 @@
 //!
 //! `episode -> trajectory -> reward`
 
+pub mod automind;
 mod card;
 pub mod grammar;
 pub mod knowledge;

@@ -1,5 +1,7 @@
 //! Presets: a scaffold with all its settings under one name, as files and flags give them.
 
+use crate::automind::run::AutoMind;
+use crate::automind::settings::AutoMindSettings;
 use crate::linear::run::Linear;
 use crate::linear::settings::LinearSettings;
 use crate::run::agent::{AgentRest, AgentRun, AgentRunError};
@@ -25,16 +27,19 @@ pub struct Preset {
     pub submission_limit: ByteSize,
     /// Limits on each script.
     pub limits: RunLimits,
-    /// How scripts are made: the section `[search]` or `[linear]`.
+    /// How scripts are made: the section `[search]`, `[automind]` or `[linear]`.
     pub settings: ScaffoldSettings,
 }
 
-/// The settings of a scaffold of either kind.
+/// The settings of a scaffold of any kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScaffoldSettings {
     /// It keeps many scripts and chooses among them.
     Search(SearchSettings),
+    /// It is a search that plans before it codes, and may try tricks of a knowledge base.
+    #[serde(rename = "automind")]
+    AutoMind(AutoMindSettings),
     /// It has one conversation.
     Linear(LinearSettings),
 }
@@ -53,6 +58,8 @@ struct PresetFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     search: Option<SearchSettings>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    automind: Option<AutoMindSettings>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     linear: Option<LinearSettings>,
 }
 
@@ -60,11 +67,17 @@ impl TryFrom<PresetFile> for Preset {
     type Error = &'static str;
 
     fn try_from(file: PresetFile) -> Result<Self, Self::Error> {
-        let PresetFile { scaffold, feedback, submission_limit, limits, search, linear } = file;
-        let settings = match (search, linear) {
-            (Some(search), None) => ScaffoldSettings::Search(search),
-            (None, Some(linear)) => ScaffoldSettings::Linear(linear),
-            _ => return Err("a preset has one of the sections `[search]` and `[linear]`"),
+        let PresetFile { scaffold, feedback, submission_limit, limits, search, automind, linear } =
+            file;
+        let settings = match (search, automind, linear) {
+            (Some(search), None, None) => ScaffoldSettings::Search(search),
+            (None, Some(automind), None) => ScaffoldSettings::AutoMind(automind),
+            (None, None, Some(linear)) => ScaffoldSettings::Linear(linear),
+            _ => {
+                return Err(
+                    "a preset has one of the sections `[search]`, `[automind]` and `[linear]`",
+                );
+            }
         };
         Ok(Self { scaffold, feedback, submission_limit, limits, settings })
     }
@@ -73,11 +86,12 @@ impl TryFrom<PresetFile> for Preset {
 impl From<Preset> for PresetFile {
     fn from(preset: Preset) -> Self {
         let Preset { scaffold, feedback, submission_limit, limits, settings } = preset;
-        let (search, linear) = match settings {
-            ScaffoldSettings::Search(search) => (Some(search), None),
-            ScaffoldSettings::Linear(linear) => (None, Some(linear)),
+        let (search, automind, linear) = match settings {
+            ScaffoldSettings::Search(search) => (Some(search), None, None),
+            ScaffoldSettings::AutoMind(automind) => (None, Some(automind), None),
+            ScaffoldSettings::Linear(linear) => (None, None, Some(linear)),
         };
-        Self { scaffold, feedback, submission_limit, limits, search, linear }
+        Self { scaffold, feedback, submission_limit, limits, search, automind, linear }
     }
 }
 
@@ -89,6 +103,7 @@ impl ScaffoldSettings {
     pub fn play(&self, run: AgentRun<'_>) -> Result<AgentRest, AgentRunError> {
         match self {
             Self::Search(settings) => Search { run, settings }.run(),
+            Self::AutoMind(settings) => AutoMind { run, settings }.run(),
             Self::Linear(settings) => Linear { run, settings }.run(),
         }
     }
@@ -97,6 +112,7 @@ impl ScaffoldSettings {
     pub fn workers(&self) -> usize {
         match self {
             Self::Search(search) => search.workers.max(1) as usize,
+            Self::AutoMind(automind) => automind.workers.max(1) as usize,
             Self::Linear(_) => 1,
         }
     }
@@ -104,7 +120,7 @@ impl ScaffoldSettings {
     /// What a step is called.
     pub fn step_name(&self) -> &'static str {
         match self {
-            Self::Search(_) => "node",
+            Self::Search(_) | Self::AutoMind(_) => "node",
             Self::Linear(_) => "turn",
         }
     }
@@ -113,6 +129,7 @@ impl ScaffoldSettings {
     pub fn steps(&self) -> u32 {
         match self {
             Self::Search(search) => search.steps,
+            Self::AutoMind(automind) => automind.steps,
             Self::Linear(linear) => linear.turns,
         }
     }
@@ -127,7 +144,7 @@ fn most_bytes() -> ByteSize {
 }
 
 /// The presets that are built in: name and text.
-const BUILTIN: [(&str, &str); 19] = [
+const BUILTIN: [(&str, &str); 21] = [
     ("react", include_str!("../presets/react.toml")),
     ("mle-agent", include_str!("../presets/mle-agent.toml")),
     ("drafts", include_str!("../presets/drafts.toml")),
@@ -136,6 +153,8 @@ const BUILTIN: [(&str, &str); 19] = [
     ("aira-mcts", include_str!("../presets/aira-mcts.toml")),
     ("aira-evo", include_str!("../presets/aira-evo.toml")),
     ("ml-master", include_str!("../presets/ml-master.toml")),
+    ("automind", include_str!("../presets/automind.toml")),
+    ("automind-micro", include_str!("../presets/automind-micro.toml")),
     ("lite-react", include_str!("../presets/lite-react.toml")),
     ("lite-aide", include_str!("../presets/lite-aide.toml")),
     ("lite-aira", include_str!("../presets/lite-aira.toml")),
@@ -198,7 +217,8 @@ pub fn names() -> Vec<&'static str> {
 impl Preset {
     /// The preset of a name, or in a file, with settings of it replaced: each is `KEY=VALUE`,
     /// where the key is a path such as `search.steps` and the value is written as in TOML; text
-    /// needs no quotes. `steps` alone means `search.steps`, or `turns` alone `linear.turns`.
+    /// needs no quotes. `steps` alone means `search.steps` or `automind.steps`, `turns` alone
+    /// `linear.turns`.
     ///
     /// # Errors
     /// [`PresetError`].
@@ -261,8 +281,10 @@ fn set(table: &mut toml::Table, setting: &str) -> Result<(), PresetError> {
     let top = ["scaffold", "feedback", "submission_limit"];
     let path = if key.contains('.') || top.contains(&key) {
         key.to_owned()
-    } else if table.contains_key("linear") {
-        format!("linear.{key}")
+    } else if let Some(kind) =
+        ["linear", "automind"].into_iter().find(|kind| table.contains_key(*kind))
+    {
+        format!("{kind}.{key}")
     } else {
         format!("search.{key}")
     };

@@ -53,6 +53,7 @@ impl SearchedTask {
             scaffold: "aide",
             view: &view,
             player: &player,
+            knowledge: &(),
             seed: 3,
             folder: &found.searches().join("deep/run"),
             stop: &AgentStop::default(),

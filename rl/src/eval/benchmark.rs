@@ -184,6 +184,7 @@ pub fn run(
                 preset: &settings.preset,
                 agent: &agent,
                 players,
+                knowledge: &(),
                 price: Some(Price::FREE),
                 out: &folder,
                 seeds: settings.seeds,

@@ -19,4 +19,4 @@ pub use record::{CloseReason, EpisodeRecord, Event, RECORD_VERSION, RecordError,
 pub use recorded::{Label, Recorded};
 pub use replay::{Difference, ReplayError, replay};
 pub use suite::{SuiteError, TaskSuite};
-pub use trial::{TrialResult, grade_submission, try_script};
+pub use trial::{TrialDir, TrialResult, grade_submission, try_script};

@@ -5,7 +5,7 @@ use super::episode::{EpisodeConfig, EpisodeFault, Feedback, SUBMISSION};
 use super::observation::Observation;
 use super::suite::TaskSuite;
 use crate::graders::memory;
-use jail::exec::{Cancel, Run};
+use jail::exec::{Cancel, Mode, Run, Workspace};
 use std::time::Duration;
 use tasks::collect::CollectError;
 use tasks::grade::{Grade, Grader};
@@ -44,46 +44,100 @@ pub fn try_script(
     time_limit: Duration,
     started: &dyn Fn(Cancel),
 ) -> Result<TrialResult, EpisodeFault> {
-    config.check_feedback(task)?;
-    let grader = suite.grader(task)?;
-    let mut workspace = suite.sandbox().workspace(task.id())?;
-    started(workspace.cancel()?);
-    let mut policy = config.policy.clone();
-    policy.time_limit = Span(policy.time_limit.0.min(time_limit.max(Duration::from_secs(1))));
-    let run = workspace.run(code, &policy)?;
-    let most = config.submission_limit.bytes();
-    // No file is read before the memory for it and for grading it is reserved.
-    let share = |size| memory().acquire(grader.memory(size));
-    let collected = workspace
-        .look(SUBMISSION, most)
-        .map(share)
-        .and_then(|share| Ok((share, workspace.collect(SUBMISSION, most)?)));
-    let (_share, csv) = match collected {
-        Ok(collected) => collected,
-        Err(refusal) => {
-            let told = match refusal {
-                CollectError::Missing { .. } => "the script left no `submission.csv`".to_owned(),
-                refusal => format!("invalid submission: {refusal}"),
-            };
-            return Ok(TrialResult {
-                run,
-                submission: None,
-                validity: Err(told),
-                told: None,
-                score: None,
-            });
-        }
-    };
-    let graded = grade(&*grader, &csv, config.feedback_part())?;
-    let told = match &graded {
-        Ok(grade) => told(grade, config.feedback, &*grader),
-        Err(_) => None,
-    };
-    let score = match (&graded, config.feedback) {
-        (Ok(grade), Feedback::Full | Feedback::Exposed) => Some(grade.score),
-        _ => None,
-    };
-    Ok(TrialResult { run, submission: Some(csv), validity: graded.map(drop), told, score })
+    let trial = TrialDir::open(suite, task, config, Mode::Script, started)?;
+    let run = trial.run(code, time_limit)?;
+    trial.result(run)
+}
+
+/// A work dir of its own for the scripts of one trial, for agents that run several in it or want
+/// other files than the submission.
+#[derive(Debug)]
+pub struct TrialDir<'a> {
+    suite: &'a TaskSuite,
+    task: &'a Task,
+    config: &'a EpisodeConfig,
+    workspace: Workspace,
+}
+
+impl<'a> TrialDir<'a> {
+    /// A new one, whose runs are in `mode`. Of `config`, the limits of a run and the feedback mode
+    /// are used. `started` gets what ends its runs from another thread.
+    ///
+    /// # Errors
+    /// An [`EpisodeFault`]; [`Fault::NoSessions`](jail::exec::Fault::NoSessions) where `mode` is a
+    /// session and the sandbox has none.
+    pub fn open(
+        suite: &'a TaskSuite,
+        task: &'a Task,
+        config: &'a EpisodeConfig,
+        mode: Mode,
+        started: &dyn Fn(Cancel),
+    ) -> Result<Self, EpisodeFault> {
+        config.check_feedback(task)?;
+        let mut workspace = suite.sandbox().workspace(task.id())?.in_mode(mode)?;
+        started(workspace.cancel()?);
+        Ok(Self { suite, task, config, workspace })
+    }
+
+    /// Runs `code` in it, for `time_limit` at most where that is less than the limit of a run, but
+    /// for a second at least.
+    ///
+    /// # Errors
+    /// An [`EpisodeFault`]. What the script does is part of the [`Run`].
+    pub fn run(&self, code: &str, time_limit: Duration) -> Result<Run, EpisodeFault> {
+        let mut policy = self.config.policy.clone();
+        policy.time_limit = Span(policy.time_limit.0.min(time_limit.max(Duration::from_secs(1))));
+        Ok(self.workspace.run(code, &policy)?)
+    }
+
+    /// The bytes of the file `name` in it; `None` if it cannot be read or has more than `most`.
+    pub fn file(&self, name: &str, most: u64) -> Option<Vec<u8>> {
+        self.workspace.collect(name, most).ok()
+    }
+
+    /// What its last run, `run`, left.
+    ///
+    /// # Errors
+    /// An [`EpisodeFault`] if the grader failed.
+    pub fn result(&self, run: Run) -> Result<TrialResult, EpisodeFault> {
+        let Self { suite, task, config, workspace } = self;
+        let grader = suite.grader(task)?;
+        let most = config.submission_limit.bytes();
+        // No file is read before the memory for it and for grading it is reserved.
+        let share = |size| memory().acquire(grader.memory(size));
+        let collected = workspace
+            .look(SUBMISSION, most)
+            .map(share)
+            .and_then(|share| Ok((share, workspace.collect(SUBMISSION, most)?)));
+        let (_share, csv) = match collected {
+            Ok(collected) => collected,
+            Err(refusal) => {
+                let told = match refusal {
+                    CollectError::Missing { .. } => {
+                        "the script left no `submission.csv`".to_owned()
+                    }
+                    refusal => format!("invalid submission: {refusal}"),
+                };
+                return Ok(TrialResult {
+                    run,
+                    submission: None,
+                    validity: Err(told),
+                    told: None,
+                    score: None,
+                });
+            }
+        };
+        let graded = grade(&*grader, &csv, config.feedback_part())?;
+        let told = match &graded {
+            Ok(grade) => told(grade, config.feedback, &*grader),
+            Err(_) => None,
+        };
+        let score = match (&graded, config.feedback) {
+            (Ok(grade), Feedback::Full | Feedback::Exposed) => Some(grade.score),
+            _ => None,
+        };
+        Ok(TrialResult { run, submission: Some(csv), validity: graded.map(drop), told, score })
+    }
 }
 
 /// What a feedback mode tells of a valid submission beyond that it is valid.

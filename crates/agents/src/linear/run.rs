@@ -11,11 +11,10 @@ use crate::run::agent::{AgentRest, AgentRun, AgentRunError, TakenUp};
 use crate::run::header::RunHeader;
 use crate::run::journal::{AgentEnd, JournalError, JournalLine};
 use crate::run::node::{BlobHash, NodeId};
-use crate::run::open::{Given, LeftOut, OpenRun, Undone};
+use crate::run::open::{Given, LeftOut, OpenRun, Undone, undone};
 use crate::run::player::{Ask, Asked, LinearAgent};
 use crate::run::turn::TurnFacts;
 use camino::Utf8Path;
-use jail::exec::Fault;
 use llm::{Message, Role};
 use sandbox::env::{EpisodeFault, EpisodeResult, grade_submission};
 use serde_json::json;
@@ -340,12 +339,4 @@ fn write_line(path: &Utf8Path, value: &impl serde::Serialize) -> std::io::Result
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     files::write_atomic(path, &line)
-}
-
-/// A fault, or a stop that was asked for.
-fn undone(fault: EpisodeFault) -> Undone {
-    match fault {
-        EpisodeFault::Execution(Fault::Cancelled) => Undone::Paused("it was stopped".to_owned()),
-        fault => Undone::Failed(fault.into()),
-    }
 }

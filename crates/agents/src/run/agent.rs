@@ -2,6 +2,7 @@
 
 use super::header::{JOURNAL_VERSION, RunHeader, changed_files, fingerprint};
 use super::journal::{AgentEnd, Blobs, Journal, JournalError, JournalLine, journal_path};
+use super::knowledge::{KnowledgeFacts, KnowledgeFault, KnowledgeSource};
 use super::node::NodeId;
 use super::player::Player;
 use super::python::PythonFacts;
@@ -82,6 +83,8 @@ pub struct AgentRun<'a> {
     pub view: &'a TaskView,
     /// Who answers.
     pub player: &'a dyn Player,
+    /// Where a scaffold that uses tricks gets them; `&()` without a knowledge base.
+    pub knowledge: &'a dyn KnowledgeSource,
     /// The seed of every draw.
     pub seed: u64,
     /// The folder of the run.
@@ -140,6 +143,9 @@ pub enum AgentRunError {
     /// Pretrained weights are not those that the run began with.
     #[error("pretrained weights were changed since the run began: {}", .0.join(", "))]
     WeightsChanged(Vec<String>),
+    /// There are no tricks where the settings ask for some.
+    #[error("there is no knowledge for the task")]
+    Knowledge(#[source] KnowledgeFault),
     /// The first question cannot be written.
     #[error("the agent cannot be told of the task")]
     Prompt(#[from] crate::prompt::PromptError),
@@ -158,10 +164,19 @@ impl AgentRun<'_> {
     /// Opens the run's journal; a new one gets a header, and one that is there must have the same.
     /// `settings` are the scaffold's.
     pub(crate) fn take_up(&self, settings: Value) -> Result<TakenUp, AgentRunError> {
+        self.take_up_with(settings, |_| Ok(None))
+    }
+
+    /// The same for a scaffold that uses tricks: `knowledge` writes them down.
+    pub(crate) fn take_up_with(
+        &self,
+        settings: Value,
+        knowledge: impl FnOnce(&Blobs) -> Result<Option<KnowledgeFacts>, AgentRunError>,
+    ) -> Result<TakenUp, AgentRunError> {
         self.config.check_feedback(self.task)?;
         let (mut journal, lines) = Journal::open(self.folder)?;
         let blobs = Blobs::new(self.folder);
-        let header = self.header(settings, &blobs)?;
+        let header = RunHeader { knowledge: knowledge(&blobs)?, ..self.header(settings, &blobs)? };
         let state = RunState::from_lines(&journal_path(self.folder), lines)?;
         if let Some(state) = state {
             self.check(&state.header, &header, &blobs)?;
@@ -191,6 +206,7 @@ impl AgentRun<'_> {
             tier: self.suite.sandbox().tier(),
             python: self.view.python.clone(),
             weights: weights.transpose()?,
+            knowledge: None,
         })
     }
 

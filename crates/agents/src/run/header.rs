@@ -1,5 +1,6 @@
 //! What a run is of: everything that must be equal for a run to go on.
 
+use super::knowledge::KnowledgeFacts;
 use super::node::BlobHash;
 use super::python::PythonFacts;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -52,6 +53,9 @@ pub struct RunHeader {
     /// Pretrained weights in `models/`: a list of paths, sizes and hashes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<BlobHash>,
+    /// What it was given of a knowledge base, for scaffolds that use one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knowledge: Option<KnowledgeFacts>,
 }
 
 impl RunHeader {

@@ -164,6 +164,13 @@ pub enum JournalError {
     /// A blob that the journal names is missing or was changed.
     #[error("`{0}` is missing or was changed")]
     Blob(Utf8PathBuf),
+    /// Tricks that were written down are not read.
+    #[error("the tricks that the run was given are not read")]
+    Knowledge {
+        /// What is wrong.
+        #[source]
+        source: serde_json::Error,
+    },
     /// The run was made with other settings.
     #[error("`{path}` was begun with other settings: {}", differences.join("; "))]
     OtherRun {

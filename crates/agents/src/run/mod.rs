@@ -6,8 +6,11 @@
 
 pub mod agent;
 pub mod header;
+pub mod job;
 pub mod journal;
+pub mod knowledge;
 pub mod node;
+pub mod node_facts;
 pub(crate) mod open;
 pub mod player;
 pub mod python;

@@ -1,5 +1,6 @@
 //! One script of a search, with where it came from and what it was worth.
 
+use super::node_facts::AutoMindFacts;
 use jail::exec::Outcome;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -125,7 +126,7 @@ pub struct Verdict {
 pub enum Bug {
     /// It did not run to its end.
     NotFinished,
-    /// Its output has no line `Validation score: NUMBER`.
+    /// It reports no validation score, or none that is a finite number.
     NoMetric,
     /// It left no submission.
     NoSubmission,
@@ -133,6 +134,15 @@ pub enum Bug {
     InvalidSubmission,
     /// A judge says so.
     Judged,
+    /// A judge reads another validation score in the output than the script reports.
+    Disputed,
+    /// A judge says that validation is far behind training.
+    Overfitting,
+    /// A script that is written step by step was given up at this step, counted from 1.
+    StepFailed {
+        /// The step.
+        step: u32,
+    },
 }
 
 /// What became of a decision.
@@ -178,6 +188,9 @@ pub struct Node {
     pub invalid: Option<String>,
     /// Active seconds of the search when it ended.
     pub ended_at: f64,
+    /// What `AutoMind` notes besides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub automind: Option<Box<AutoMindFacts>>,
 }
 
 impl Node {

@@ -4,7 +4,9 @@ use super::agent::{AgentRest, AgentRun, AgentRunError, TakenUp};
 use super::journal::{AgentEnd, AskFacts, Blobs, Journal, JournalLine};
 use super::node::NodeId;
 use super::player::{Answer, Ask, Asked, PlayerFault};
+use jail::exec::Fault;
 use llm::{Finish, Usage};
+use sandbox::env::EpisodeFault;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -19,6 +21,14 @@ pub(crate) enum Undone {
 impl<E: Into<AgentRunError>> From<E> for Undone {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
+    }
+}
+
+/// A fault, or a stop that was asked for.
+pub(crate) fn undone(fault: EpisodeFault) -> Undone {
+    match fault {
+        EpisodeFault::Execution(Fault::Cancelled) => Undone::Paused("it was stopped".to_owned()),
+        fault => Undone::Failed(fault.into()),
     }
 }
 

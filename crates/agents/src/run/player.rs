@@ -1,5 +1,6 @@
 //! Who answers the questions of an agent: a chat model, a recording, a script, a policy in training.
 
+use super::job::AutoMindJob;
 use super::node::{NodeId, Operator};
 use llm::{
     AnswerSchema, ChatError, ChatModel, Completion, Finish, Message, Purpose, Request, Usage,
@@ -18,6 +19,9 @@ pub enum Asked {
     Judgement,
     /// The next turn of a linear agent.
     Turn(LinearAgent),
+    /// One of the many questions that `AutoMind` asks for a node.
+    #[serde(rename = "automind")]
+    AutoMind(AutoMindJob),
 }
 
 impl Asked {
@@ -27,6 +31,7 @@ impl Asked {
             Self::Script(operator) => operator.name(),
             Self::Judgement => "judge",
             Self::Turn(_) => "turn",
+            Self::AutoMind(job) => job.name(),
         }
     }
 }
@@ -48,7 +53,8 @@ pub struct Ask<'a> {
     pub node: NodeId,
     /// What is asked for.
     pub what: Asked,
-    /// 0 for the first try, more where an answer had no script.
+    /// 0 for the first try, more where an answer had no script. `AutoMind` counts its questions of a
+    /// kind for a node, repairs included.
     pub attempt: u32,
     /// The conversation; the last message is the user's.
     pub messages: &'a [Message],

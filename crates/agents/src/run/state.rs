@@ -96,7 +96,9 @@ impl RunState {
             JournalLine::Asked(facts) => {
                 let known = match facts.what {
                     Asked::Turn(_) => facts.node.index() <= self.turns.len(),
-                    Asked::Script(_) | Asked::Judgement => facts.node.index() < self.decided.len(),
+                    Asked::Script(_) | Asked::Judgement | Asked::AutoMind(_) => {
+                        facts.node.index() < self.decided.len()
+                    }
                 };
                 if !known {
                     return Err("a node is decided before it is asked for, a turn follows another");

@@ -51,7 +51,7 @@ s[t] = [cut(x, k) if k in f else x for x, k in zip(b[v], b[c])]
 
 /// The script of a level for a prediction of a text, given what the factory recorded of the hidden
 /// conventions. Without a record (tasks from elsewhere) the oracle is the best level below it.
-pub(super) fn script(
+pub(crate) fn script(
     level: ScriptedLevel,
     formulation: Option<Formulation>,
     prediction: &Prediction,

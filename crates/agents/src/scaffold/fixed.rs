@@ -1,5 +1,6 @@
 //! A player that has one script.
 
+use crate::automind::answer::fixed_answer;
 use crate::linear;
 use crate::run::player::{Answer, Ask, Asked, Player, PlayerFault};
 
@@ -31,6 +32,7 @@ impl Player for FixedScript {
             Asked::Turn(agent) if ask.node.0 == 0 => {
                 linear::script_turn(agent, "The script as it is.", &self.code)
             }
+            Asked::AutoMind(job) => fixed_answer(job, &self.code),
             Asked::Turn(agent) => linear::last_turn(agent, "The script has run."),
         }))
     }

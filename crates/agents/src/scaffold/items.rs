@@ -9,7 +9,7 @@ use crate::prompt::Prompt;
 
 /// The items that rows have besides their columns, from `Data` in the description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ItemKind {
+pub(crate) enum ItemKind {
     /// Picture files, one per row.
     Pictures,
     /// TIFF files of several frames, one per row.
@@ -35,7 +35,11 @@ pub(super) enum ItemKind {
 impl ItemKind {
     /// What the description names, if it names any.
     pub(super) fn from_prompt(prompt: &Prompt) -> Option<Self> {
-        let data = prompt.data.as_deref()?;
+        Self::from_data(prompt.data.as_deref()?)
+    }
+
+    /// What a description's `Data` names, if it names any.
+    pub(crate) fn from_data(data: &str) -> Option<Self> {
         let items = [
             ("pictures", Self::Pictures),
             ("clips", Self::Clips),
@@ -53,7 +57,7 @@ impl ItemKind {
 
     /// Lines that replace the items in the frame `x` of all rows by numbers. `pd`, `np` and the
     /// tables `a` and `b` are there.
-    pub(super) fn reading(self) -> String {
+    pub(crate) fn reading(self) -> String {
         let lines: &[&str] = match self {
             Self::Pictures => &[PICTURES],
             Self::Clips => &[IN_FILES, CLIPS],
@@ -104,11 +108,11 @@ d = []
 for p in x.pop(x.columns[0]):
     g = [np.array(f, float) for f in frames("input/" + p)]
     g = [f - np.median(f) for f in g if f.mean() > 5] or [np.zeros((9, 9))] * 2
-    s = [abs(f) > 0.5 * np.quantile(abs(f), 0.99) for f in g]
-    c = [nd.center_of_mass(abs(f) * e + 1e-9) for f, e in zip(g, s)]
-    k = [nd.label(e)[1] for e in s]
+    h = [abs(f) > 0.5 * np.quantile(abs(f), 0.99) for f in g]
+    c = [nd.center_of_mass(abs(f) * e + 1e-9) for f, e in zip(g, h)]
+    k = [nd.label(e)[1] for e in h]
     q = np.quantile(g[len(g) // 2], [0.01, 0.25, 0.75, 0.99])
-    d.append([*np.subtract(c[-1], c[0]), s[0].mean(), s[-1].mean(), np.median(k), *q])
+    d.append([*np.subtract(c[-1], c[0]), h[0].mean(), h[-1].mean(), np.median(k), *q])
 x = x.join(pd.DataFrame(d).add_prefix("r"))
 "#;
 

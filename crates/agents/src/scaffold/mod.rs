@@ -1,16 +1,16 @@
 //! Ways of solving a task, one per file.
 
-mod challenges;
+pub(crate) mod challenges;
 mod composed;
 mod facts;
 pub mod fixed;
-mod items;
+pub(crate) mod items;
 pub mod mutator;
-mod positions;
+pub(crate) mod positions;
 pub mod react;
-mod recipe;
+pub(crate) mod recipe;
 pub mod runner;
-mod scenes;
+pub(crate) mod scenes;
 pub mod scripted;
 
 pub(crate) use facts::Facts;

@@ -42,7 +42,7 @@ x = x.join(pd.DataFrame(np.vstack([far(q[j]) for j in r[i].unique()])).add_prefi
 
 /// The script of a level, given what the factory recorded of the hidden rule. Without a record the
 /// oracle is the best level below it.
-pub(super) fn script(level: ScriptedLevel, classifies: bool, hidden: &str) -> String {
+pub(crate) fn script(level: ScriptedLevel, classifies: bool, hidden: &str) -> String {
     let end = "s.to_csv(\"submission.csv\", index=False)";
     if level == ScriptedLevel::Oracle && !hidden.is_empty() {
         let tables = "import pandas as pd\n\

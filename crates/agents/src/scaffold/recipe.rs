@@ -23,16 +23,16 @@ const SAMPLE: &str = "import pandas as pd\n\
 
 /// An approach with its free choices made.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Recipe {
-    pub(super) approach: ScriptedLevel,
+pub(crate) struct Recipe {
+    pub(crate) approach: ScriptedLevel,
     /// Penalty of a ridge regression, and its inverse for a logistic one.
-    pub(super) strength: &'static str,
+    pub(crate) strength: &'static str,
     /// Trees of the forest.
-    pub(super) trees: u32,
+    pub(crate) trees: u32,
     /// Fewest rows in a leaf.
-    pub(super) leaf: u32,
+    pub(crate) leaf: u32,
     /// Constructed columns that are kept.
-    pub(super) keep: u32,
+    pub(crate) keep: u32,
 }
 
 impl Recipe {

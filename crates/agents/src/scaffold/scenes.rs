@@ -132,7 +132,7 @@ const PIXELS_PATCHES: &str = r#"def patches(g):
 
 /// The script of a level for a prediction of a picture, given what the factory recorded of the
 /// hidden rule. Without a record (tasks from elsewhere) the oracle is the best level below it.
-pub(super) fn script(recipe: &Recipe, prediction: &Prediction, hidden: &str) -> Option<String> {
+pub(crate) fn script(recipe: &Recipe, prediction: &Prediction, hidden: &str) -> Option<String> {
     let approach = match recipe.approach {
         ScriptedLevel::Oracle if hidden.is_empty() => ScriptedLevel::Operators,
         approach => approach,

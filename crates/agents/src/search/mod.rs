@@ -6,7 +6,9 @@
 //! A policy has no state of its own: what it needs it computes from the nodes, so that a search
 //! that was killed goes on exactly where it was.
 
+pub(crate) mod decide;
 pub mod operator;
+pub(crate) mod output;
 pub mod policy;
 pub mod run;
 pub mod samples;

@@ -4,6 +4,7 @@ use super::operator::{
     MemoryEntry, ParentView, Proposal, Shortening, View, judge_messages, read_script, read_verdict,
     script_messages, validation_score, verdict_schema,
 };
+use super::output::output_text;
 use super::run::Search;
 use crate::run::journal::JournalLine;
 use crate::run::node::{Bug, Decision, Node, NodeId, NodeState, Operator, RunFacts, Verdict};
@@ -12,7 +13,6 @@ use crate::run::player::{Ask, Asked};
 use jail::exec::{Fault, Outcome};
 use llm::{Finish, Message, Role};
 use sandbox::env::{EpisodeFault, TrialResult, try_script};
-use std::fmt::Write as _;
 use std::time::Duration;
 
 /// A search that is being worked on.
@@ -50,6 +50,7 @@ impl SearchRun<'_> {
             submission: None,
             invalid: None,
             ended_at: 0.0,
+            automind: None,
         };
         match self.ask_for_script(id, decision, known)? {
             Ok(Proposal { plan, code }) => {
@@ -218,31 +219,4 @@ fn state(node: &Node, outcome: &Outcome) -> NodeState {
     } else {
         return NodeState::Good;
     })
-}
-
-/// The output of a script as a player sees it.
-fn output_text(
-    outcome: &Outcome,
-    stdout: &str,
-    stderr: &str,
-    validity: &Result<(), String>,
-    told: Option<String>,
-) -> String {
-    let mut text = String::new();
-    for stream in [stdout, stderr] {
-        if !stream.trim_end().is_empty() {
-            text.push_str(stream.trim_end());
-            text.push('\n');
-        }
-    }
-    match outcome {
-        Outcome::Finished => text.push_str("[the script finished]\n"),
-        outcome => drop(writeln!(text, "[the script failed: it {outcome}]")),
-    }
-    match (validity, told) {
-        (Err(reason), _) => drop(writeln!(text, "[{reason}]")),
-        (Ok(()), Some(told)) => drop(writeln!(text, "[{told}]")),
-        (Ok(()), None) => text.push_str("[the submission is valid]\n"),
-    }
-    text
 }

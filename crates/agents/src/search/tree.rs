@@ -196,6 +196,7 @@ pub(crate) mod fixture {
             invalid: None,
             state,
             ended_at: 0.0,
+            automind: None,
         });
         id
     }

@@ -3,6 +3,7 @@
 use agents::preset::ScaffoldSettings;
 use agents::run::agent::{AgentRest, AgentRun, AgentRunError, TaskView};
 use agents::run::journal::{JournalLine, journal_path, read_lines};
+use agents::run::knowledge::KnowledgeSource;
 use agents::run::player::{Answer, Ask, Player, PlayerFault};
 use agents::run::python::PythonFacts;
 use agents::run::state::RunState;
@@ -23,6 +24,8 @@ pub(crate) struct Fixture {
     pub(crate) suite: TaskSuite,
     pub(crate) view: TaskView,
     pub(crate) config: EpisodeConfig,
+    /// Where runs get tricks.
+    pub(crate) knowledge: Box<dyn KnowledgeSource>,
 }
 
 impl Fixture {
@@ -36,7 +39,7 @@ impl Fixture {
         let direction = Direction::HigherIsBetter;
         let view =
             TaskView::of(&suite.tasks()[0], direction, &config.policy, &python, None).unwrap();
-        Self { folder, suite, view, config }
+        Self { folder, suite, view, config, knowledge: Box::new(()) }
     }
 
     pub(crate) fn task(&self) -> &Task {
@@ -65,6 +68,7 @@ impl Fixture {
             scaffold: "agent",
             view: &self.view,
             player,
+            knowledge: &*self.knowledge,
             seed: 3,
             folder: &folder,
             stop: &AgentStop::default(),
@@ -94,8 +98,9 @@ impl Fixture {
                 }
                 JournalLine::Node(node) => {
                     node.ended_at = 0.0;
-                    let run = node.run.as_mut().unwrap();
-                    (run.wall, run.processor, run.peak_memory) = (0.0, 0.0, 0);
+                    if let Some(run) = &mut node.run {
+                        (run.wall, run.processor, run.peak_memory) = (0.0, 0.0, 0);
+                    }
                 }
                 JournalLine::Turn(turn) => (turn.ended_at, turn.record.seconds) = (0.0, 0.0),
             }

@@ -69,10 +69,13 @@ impl BenchConditions {
         let Preset { scaffold, feedback, limits, settings, .. } = &self.preset;
         let (steps, seconds) = match settings {
             ScaffoldSettings::Search(search) => (search.steps, search.seconds),
+            ScaffoldSettings::AutoMind(automind) => (automind.steps, automind.seconds),
             ScaffoldSettings::Linear(linear) => (linear.turns, linear.seconds),
         };
         let chosen = match settings {
-            ScaffoldSettings::Search(_) => "the scaffold, by validation score",
+            ScaffoldSettings::Search(_) | ScaffoldSettings::AutoMind(_) => {
+                "the scaffold, by validation score"
+            }
             ScaffoldSettings::Linear(_) => "the agent",
         };
         let gpus = match &self.machine.gpus[..] {

@@ -164,6 +164,7 @@ mod tests {
             submission: submission.map(|text| BlobHash(text.to_owned())),
             invalid: None,
             ended_at: f64::from(10 - id),
+            automind: None,
         }
     }
 

@@ -239,6 +239,7 @@ pub(crate) mod tests {
             tier: IsolationLevel::T3,
             python: PythonFacts { version: String::new(), packages: BTreeMap::new() },
             weights: None,
+            knowledge: None,
         }
     }
 

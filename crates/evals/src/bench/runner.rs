@@ -15,6 +15,7 @@ use crate::report::TreePage;
 use agents::preset::Preset;
 use agents::run::agent::{AgentRest, AgentRun, AgentRunError, TaskView};
 use agents::run::journal::{JournalError, journal_path, read_lines};
+use agents::run::knowledge::KnowledgeSource;
 use agents::run::player::Player;
 use agents::run::state::RunState;
 use agents::run::stop::AgentStop;
@@ -71,6 +72,8 @@ pub struct Bench<'a> {
     pub agent: &'a str,
     /// Who plays.
     pub players: &'a dyn PlayerSource,
+    /// Where scaffolds that use tricks get them; `&()` without a knowledge base.
+    pub knowledge: &'a dyn KnowledgeSource,
     /// What a token costs, if that is known.
     pub price: Option<Price>,
     /// The folder of the evaluation.
@@ -287,6 +290,7 @@ impl Bench<'_> {
             scaffold: &self.preset.scaffold,
             view: &view,
             player: &*player,
+            knowledge: self.knowledge,
             seed,
             folder: &folder,
             stop: self.stop,

@@ -3,6 +3,7 @@
 use super::view::{MemoryEntry, ParentView, Shortening, View};
 use crate::run::agent::{TaskView, gpus_in_words};
 use crate::run::node::Operator;
+use crate::search::output::{OUTPUT_END, SHORT_END, cut};
 use llm::{Message, Role};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -21,13 +22,6 @@ const JUDGE: &str = include_str!("../../../prompts/search_judge.md");
 const MEMORY: usize = 8_000;
 /// Entries of memory that stay however long it is: the best ones.
 const BEST: usize = 3;
-/// An output longer than this is cut, as AIDE does.
-const OUTPUT: usize = 5_100;
-/// Characters of a cut output, at either end.
-const OUTPUT_END: usize = 2_500;
-/// The same where the context is full.
-const SHORT_END: usize = 500;
-
 /// The question for a script.
 pub fn script_messages(view: &View<'_>, shortening: Shortening) -> Vec<Message> {
     let mut user = String::new();
@@ -162,15 +156,4 @@ fn show(text: &mut String, title: &str, parent: &ParentView, output: Option<usiz
         let _ =
             writeln!(text, "Its output:\n\n```\n{}\n```\n", cut(&parent.output, end).trim_end());
     }
-}
-
-/// The beginning and the end of a long text.
-fn cut(text: &str, end: usize) -> String {
-    let count = text.chars().count();
-    if count <= OUTPUT.min(2 * end + 100) {
-        return text.to_owned();
-    }
-    let head: String = text.chars().take(end).collect();
-    let tail: String = text.chars().skip(count - end).collect();
-    format!("{head}\n[... {} characters left out ...]\n{tail}", count - 2 * end)
 }

@@ -2,6 +2,7 @@
 
 use super::fixture::{decide, text};
 use super::{Drafts, Evolution, Greedy, Mcts, MlMaster, Policy, Progress};
+use crate::automind::AutoMindPolicy;
 use crate::run::node::{Decision, NodeId, Operator};
 use crate::search::tree::Tree;
 use crate::search::tree::fixture::{Became, add};
@@ -40,6 +41,7 @@ fn policies() -> Vec<(Box<dyn Policy>, u32)> {
         (Box::new(Evolution::default()), 10),
         (Box::new(ml_master), 2),
         (Box::new(MlMaster::default()), 20),
+        (Box::new(AutoMindPolicy { drafts: 2, debug_depth: 2, ..AutoMindPolicy::default() }), 2),
     ]
 }
 

@@ -13,7 +13,7 @@ mod mcts;
 mod ml_master;
 mod population;
 mod repairs;
-mod setting;
+pub(crate) mod setting;
 mod settings;
 #[cfg(test)]
 mod stateful;

@@ -135,6 +135,21 @@ impl TextSource<'_> {
         }
         shown.ended_at = Some(node.ended_at);
         shown.facts.push(("ended at", format!("{} s", short(node.ended_at))));
+        if let Some(facts) = &node.automind {
+            if let Some(complexity) = facts.complexity {
+                shown.facts.push(("complexity", complexity.to_string()));
+            }
+            if facts.steps > 0 {
+                shown.facts.push(("steps of code", facts.steps.to_string()));
+            }
+            if let Some(tried) = &facts.applying {
+                shown.facts.push(("trick", tried.trick.clone()));
+            }
+            if !facts.applied.is_empty() {
+                let applied: Vec<&str> = facts.applied.iter().map(String::as_str).collect();
+                shown.facts.push(("tricks applied", applied.join(", ")));
+            }
+        }
         let plain = |text: &str| PageText { whole: text.to_owned(), blob: None };
         if !node.plan.is_empty() {
             shown.before.push(("Plan", plain(&node.plan)));
@@ -242,6 +257,9 @@ fn standing(node: &Node) -> (NodeStanding, String) {
                 (Bug::NoSubmission, _) => "no submission".to_owned(),
                 (Bug::InvalidSubmission, _) => "invalid submission".to_owned(),
                 (Bug::Judged, _) => "a bug, by the judge".to_owned(),
+                (Bug::Disputed, _) => "another validation score, by the judge".to_owned(),
+                (Bug::Overfitting, _) => "overfitting, by the judge".to_owned(),
+                (Bug::StepFailed { step }, _) => format!("given up at step {step}"),
             };
             (NodeStanding::Buggy, text)
         }

@@ -50,6 +50,7 @@ impl MadeRun {
             submission: None,
             invalid: None,
             ended_at: f64::from(id.0),
+            automind: None,
         };
         self.state.decided.push((decision, 0.0));
         self.state.nodes.insert(id, node);
