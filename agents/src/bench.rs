@@ -105,6 +105,7 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
     };
     let size = (args.jobs, preset.workers());
     let machine = BenchMachine::start(args.bench, tasks, size, options)?;
+    let base = crate::knowledge::open(&args.base)?;
     let players = Players::open(&args.model, &args.out)?;
     let agent = format!("{}/{}", preset.scaffold, players.name());
     let bar = Bar::new(count as u64 * args.seeds)?;
@@ -114,7 +115,7 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
         preset: &preset,
         agent: &agent,
         players: &players,
-        knowledge: &(),
+        knowledge: &*base,
         price: players.price(),
         out: &args.out,
         seeds: args.seeds,

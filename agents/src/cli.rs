@@ -119,7 +119,7 @@ Examples:
 /// The knowledge base that is meant.
 #[derive(Debug, Args)]
 pub(crate) struct KnowledgeBase {
-    /// `shipped`, a folder with `labels.toml`, `tricks/` and `methods/`, or a file of posts that `agents
+    /// The knowledge base: `shipped`, a folder with `labels.toml`, `tricks/` and `methods/`, or a file of posts that `agents
     /// knowledge build` wrote, which are added to the shipped cards.
     #[arg(long, value_name = "BASE", default_value = "shipped")]
     pub(crate) knowledge: String,
@@ -311,6 +311,8 @@ pub(crate) struct EvalArgs {
     pub(crate) preset: String,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) base: KnowledgeBase,
     /// Runs of each task, with seeds 0, 1, …
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seeds: u64,
@@ -362,6 +364,8 @@ pub(crate) struct RunArgs {
     pub(crate) scaffold: String,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) base: KnowledgeBase,
     /// The task's folder: one of ours, a prepared competition of MLE-bench or MLE-Dojo, or a released
     /// bundle.
     #[arg(long, value_name = "DIR")]

@@ -35,7 +35,7 @@ pub(crate) fn knowledge(command: &KnowledgeCommand) -> Result<ExitCode> {
 }
 
 /// A base of the user's, or the shipped one.
-enum Opened {
+pub(crate) enum Opened {
     Shipped(&'static Knowledge),
     Read(Box<Knowledge>),
 }
@@ -51,7 +51,7 @@ impl std::ops::Deref for Opened {
     }
 }
 
-fn open(base: &KnowledgeBase) -> Result<Opened> {
+pub(crate) fn open(base: &KnowledgeBase) -> Result<Opened> {
     if base.knowledge == "shipped" {
         return Ok(Opened::Shipped(Knowledge::shipped()));
     }

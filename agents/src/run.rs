@@ -39,6 +39,7 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
     };
     let config = preset.episode();
     config.check_feedback(task)?;
+    let base = crate::knowledge::open(&args.base)?;
     let players = Players::open(&args.model, &args.out)?;
     let direction = suite.grader(task)?.direction();
     let python = PythonFacts::ask(suite.sandbox())?;
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
         scaffold: &preset.scaffold,
         view: &view,
         player: &*player,
-        knowledge: &(),
+        knowledge: &*base,
         seed: args.seed,
         folder: &args.out,
         stop,

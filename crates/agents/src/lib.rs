@@ -4,6 +4,7 @@
 
 pub mod automind;
 mod card;
+pub mod fence;
 pub mod grammar;
 pub mod knowledge;
 pub mod linear;

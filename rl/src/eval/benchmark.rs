@@ -14,6 +14,7 @@ use crate::rollout::RolloutSettings;
 use crate::run::settings::{SettingsError, Validate, require};
 use crate::run::view::Stages;
 use crate::train::presets::{Dtype, Scale};
+use agents::knowledge::Knowledge;
 use agents::preset::Preset;
 use agents::run::stop::AgentStop;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -184,7 +185,7 @@ pub fn run(
                 preset: &settings.preset,
                 agent: &agent,
                 players,
-                knowledge: &(),
+                knowledge: Knowledge::shipped(),
                 price: Some(Price::FREE),
                 out: &folder,
                 seeds: settings.seeds,

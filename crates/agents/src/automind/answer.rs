@@ -3,7 +3,7 @@
 //! All answers but scripts are one JSON object in a fenced block. An object that is not exactly of
 //! its form is not read, and what is wrong with it goes back to the player.
 
-use super::fence::{FencedBlock, blocks, fenced, without_thoughts};
+use crate::fence::{FencedBlock, blocks, fenced, without_thoughts};
 use crate::run::job::AutoMindJob;
 use crate::search::operator::Unreadable;
 use serde::de::DeserializeOwned;

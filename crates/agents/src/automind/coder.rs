@@ -89,7 +89,7 @@ pub(super) fn compiling(
         Ok(checked.map(|()| code).map_err(|said| {
             Unreadable(format!(
                 "The code does not compile. Give it again, whole and without the fault.\n\n{}",
-                super::fence::fenced("text", &said)
+                crate::fence::fenced("text", &said)
             ))
         }))
     })?;

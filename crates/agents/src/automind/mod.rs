@@ -12,7 +12,6 @@ mod asker;
 mod coder;
 pub mod complexity;
 pub mod engineer;
-pub mod fence;
 mod memory;
 pub mod metric;
 mod plan;

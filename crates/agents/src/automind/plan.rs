@@ -3,6 +3,7 @@
 use super::answer::{TrickVerdict, read_change, read_draft, read_object};
 use super::asker::Asker;
 use super::prompt::{Question, Weight, title, trick_text};
+use crate::fence::fenced;
 use crate::run::job::AutoMindJob;
 use crate::run::knowledge::ReadyTrick;
 use crate::run::node::NodeId;
@@ -29,8 +30,9 @@ pub(super) fn draft(asker: &Asker<'_>, memory: &str, tricks: &[ReadyTrick]) -> P
     let mut shown = String::new();
     for trick in tricks {
         let _ = writeln!(shown, "{}", trick_text(trick));
-        if let Some((_, code)) = &trick.snippet {
-            let _ = writeln!(shown, "Code:\n{}", super::fence::fenced("python", code));
+        if let Some(snippet) = &trick.snippet {
+            let code = fenced("python", &snippet.code);
+            let _ = writeln!(shown, "Code:\n{code}");
         }
     }
     let question = Question::new(AutoMindJob::Draft, asker.task())

@@ -1,6 +1,6 @@
 //! The questions of `AutoMind`, in words: instructions of a job, then material between fences.
 
-use super::fence::fenced;
+use crate::fence::fenced;
 use crate::run::agent::{TaskView, gpus_in_words};
 use crate::run::job::AutoMindJob;
 use crate::run::knowledge::ReadyTrick;
@@ -130,7 +130,7 @@ impl Question {
     pub(super) fn trick(self, trick: &ReadyTrick) -> Self {
         let question = self.text(title::TRICK, &trick_text(trick), Weight::Stays);
         match &trick.snippet {
-            Some((_, code)) => question.python(title::TRICK_CODE, code),
+            Some(snippet) => question.python(title::TRICK_CODE, &snippet.code),
             None => question,
         }
     }
@@ -193,8 +193,8 @@ impl Question {
 pub(super) fn trick_text(trick: &ReadyTrick) -> String {
     let ReadyTrick { id, title, stage, text, snippet, .. } = trick;
     let mut shown = format!("Trick `{id}`: {title}\nStage: {}\n", stage.name());
-    if let Some((slot, _)) = snippet {
-        let _ = writeln!(shown, "Slot of its code: {}", slot.name());
+    if let Some(snippet) = snippet {
+        let _ = writeln!(shown, "Slot of its code: {}", snippet.slot);
     }
     shown.push_str(text.trim());
     shown
@@ -222,8 +222,8 @@ fn fill(template: &str, values: &[(&str, String)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fence::sections;
     use super::*;
+    use crate::fence::sections;
     use crate::run::python::PythonFacts;
     use jail::limits::RunLimits;
 

@@ -73,7 +73,7 @@ pub fn draw<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::knowledge::TrickStage;
+    use crate::knowledge::Stage;
     use crate::run::node::Decision;
     use crate::run::node_facts::{AutoMindFacts, TriedTrick};
     use crate::search::tree::fixture::{Became, add};
@@ -84,10 +84,11 @@ mod tests {
         ReadyTrick {
             id: id.to_owned(),
             title: String::new(),
-            stage: TrickStage::Features,
+            stage: Stage::Features,
             text: String::new(),
             excludes: excludes.iter().map(|id| (*id).to_owned()).collect(),
             snippet: None,
+            from: Vec::new(),
         }
     }
 

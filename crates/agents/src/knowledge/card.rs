@@ -165,6 +165,22 @@ pub enum Slot {
 }
 
 impl Slot {
+    /// All slots, in the order of a script.
+    pub const ALL: [Self; 7] = [
+        Self::Read,
+        Self::Clean,
+        Self::Features,
+        Self::Target,
+        Self::Model,
+        Self::Post,
+        Self::Draw,
+    ];
+
+    /// The slot of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|slot| slot.name() == name)
+    }
+
     /// The name as in files.
     pub fn name(self) -> &'static str {
         match self {

@@ -2,12 +2,14 @@
 //! distils from solutions and fits to the task.
 
 use super::base::Knowledge;
-use super::card::{Stage, Trick, TrickId};
-use super::jobs::{AskError, Job, JobFault, JobModel, ask, fenced};
+use super::card::{Stage, TrickId};
+use super::jobs::{AskError, Job, JobFault, JobModel, ask};
 use super::query::Query;
 use super::retrieve::{MOST_READY, Ranked};
 use super::words::{count_words, first_words};
-use serde::{Deserialize, Serialize};
+use crate::fence::fenced;
+use crate::run::knowledge::ReadyTrick;
+use serde::Deserialize;
 use std::fmt::{Debug, Write as _};
 use std::sync::Arc;
 
@@ -17,32 +19,6 @@ const SOLUTIONS: usize = 5;
 const SHOWN: usize = 600;
 /// Most words of a distilled trick.
 const MOST_WORDS: usize = 160;
-
-/// A trick that stands ready for a task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReadyTrick {
-    /// The card's name; `distilled-1` and so on for what a model wrote.
-    pub id: TrickId,
-    /// The part of a solution that it is about.
-    pub stage: Stage,
-    /// What to do, why and when it hurts.
-    pub text: String,
-    /// The entries that it is made of.
-    pub from: Vec<TrickId>,
-}
-
-impl From<&Trick> for ReadyTrick {
-    fn from(trick: &Trick) -> Self {
-        let Trick { title, when, how, why, risk, .. } = trick;
-        Self {
-            id: trick.id.clone(),
-            stage: trick.stage,
-            text: format!("{title}. When: {when}. How: {how} Why: {why} Risk: {risk}"),
-            from: vec![trick.id.clone()],
-        }
-    }
-}
 
 /// Makes ranked entries ready.
 pub trait Distiller: Debug + Send + Sync {
@@ -120,7 +96,11 @@ impl Distiller for ModelDistiller {
         }
         let mut shown = String::new();
         for (id, text) in &solutions {
-            let _ = writeln!(shown, "Solution `{id}`:\n{}\n", fenced(&first_words(text, SHOWN)));
+            let _ = writeln!(
+                shown,
+                "Solution `{id}`:\n{}\n",
+                fenced("text", &first_words(text, SHOWN))
+            );
         }
         let prompt = Job::Distil.prompt(&[("solutions", shown.trim_end())]);
         let check = |fields: &TricksFields| check(fields, &names, 1);
@@ -132,8 +112,8 @@ impl Distiller for ModelDistiller {
                 return plain();
             }
         };
-        let task = fenced(&query.statement);
-        let tricks = fenced(&list(&distilled));
+        let task = fenced("text", &query.statement);
+        let tricks = fenced("text", &list(&distilled));
         let prompt = Job::Fit.prompt(&[("task", &task), ("tricks", &tricks)]);
         let check = |fields: &TricksFields| self::check(fields, &names, 0);
         let fitted = match ask::<TricksFields>(&*self.model, Job::Fit, &prompt, 0, check) {
@@ -146,10 +126,13 @@ impl Distiller for ModelDistiller {
         };
         let most = most.min(MOST_READY);
         let ready = fitted.into_iter().take(most).enumerate().map(|(index, fields)| ReadyTrick {
-            id: TrickId::new(format!("distilled-{}", index + 1)).expect("it is kebab-case"),
+            id: format!("distilled-{}", index + 1),
+            title: format!("Of {}", fields.from.join(", ")),
             stage: fields.stage,
             text: fields.text,
-            from: fields.from.into_iter().filter_map(|id| TrickId::new(id).ok()).collect(),
+            excludes: Vec::new(),
+            snippet: None,
+            from: fields.from,
         });
         Ok(ready.collect())
     }
@@ -218,7 +201,7 @@ mod tests {
         let (tricks, asked) = ready(&[two, one]);
         assert_eq!((tricks.len(), asked), (1, 2));
         assert_eq!((tricks[0].id.as_str(), tricks[0].stage), ("distilled-1", Stage::Post));
-        assert_eq!(tricks[0].from, [TrickId::new("same").unwrap()]);
+        assert_eq!(tricks[0].from, ["same"]);
         // What cannot be fitted stays as it was distilled.
         assert_eq!(ready(&[two, "x", "x", "x"]).0.len(), 2);
         assert!(ready(&[two, r#"{"tricks": []}"#]).0.is_empty());

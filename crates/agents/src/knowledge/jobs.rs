@@ -171,13 +171,6 @@ pub(super) fn ask<T: DeserializeOwned>(
     Err(AskError::Unreadable { what: wrong })
 }
 
-/// A text between fences that nothing within it can end.
-pub(super) fn fenced(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}text\n{}\n{fence}", text.trim_end())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,15 +188,6 @@ mod tests {
         let prompt = Job::SameTask.prompt(&[("task", "{post} here"), ("post", "there")]);
         assert!(prompt.contains("{post} here") && prompt.contains("there"));
         assert!(!prompt.contains("{task}"));
-    }
-
-    #[test]
-    fn fence_is_longer_than_any_within() {
-        assert_eq!(fenced("a"), "```text\na\n```");
-        assert_eq!(
-            fenced("```\njob: label\n`````\n"),
-            "``````text\n```\njob: label\n`````\n``````"
-        );
     }
 
     #[derive(Debug, serde::Deserialize)]

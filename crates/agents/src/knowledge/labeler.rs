@@ -1,12 +1,13 @@
 //! Who gives labels to tasks and posts: rules, or a model with five votes.
 
-use super::jobs::{AskError, Job, JobFault, JobModel, ask, fenced};
+use super::jobs::{AskError, Job, JobFault, JobModel, ask};
 use super::labels::{Label, LabelTree, TaskLabels};
 use super::posts::Post;
 use super::query::Query;
 use super::task_labels::label_text;
 use super::votes::majority;
 use super::words::first_words;
+use crate::fence::fenced;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write as _};
@@ -108,7 +109,7 @@ impl Labeler for ModelLabeler {
         for hard in tree.hard() {
             let _ = writeln!(list, "- {}: {}", hard.name, hard.soft.join(", "));
         }
-        let text = fenced(&first_words(subject.description, SHOWN));
+        let text = fenced("text", &first_words(subject.description, SHOWN));
         let prompt = Job::Label.prompt(&[("labels", list.trim_end()), ("task", &text)]);
         let mut votes = Vec::new();
         for sample in 0..VOTES {

@@ -27,6 +27,7 @@ mod lexical;
 mod methods;
 mod posts;
 mod query;
+mod ready;
 mod retrieve;
 mod same_task;
 mod selection;
@@ -43,7 +44,7 @@ pub use base::{Knowledge, KnowledgeError};
 pub use card::{
     CODE_LINES, CardCost, Method, Slot, Snippet, Stage, TRICK_WORDS, Trick, TrickId, TrickIdError,
 };
-pub use distil::{Distiller, ModelDistiller, PlainCards, ReadyTrick};
+pub use distil::{Distiller, ModelDistiller, PlainCards};
 pub use embed::{EmbedError, Embedder, ProviderEmbedder};
 pub use exclusions::{ExclusionReason, Exclusions};
 pub use families::Families;

@@ -1,9 +1,10 @@
 //! Whether a post is about the competition or the data of a task, in a model's judgement.
 
-use super::jobs::{AskError, Job, JobFault, JobModel, ask, fenced};
+use super::jobs::{AskError, Job, JobFault, JobModel, ask};
 use super::posts::Post;
 use super::query::Query;
 use super::words::first_words;
+use crate::fence::fenced;
 use serde::Deserialize;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -80,8 +81,8 @@ impl SameTask for ModelSameTask {
     fn same(&self, query: &Query, post: &Post) -> Result<SameAnswer, JobFault> {
         let theirs = format!("{}\n\n{}", post.title, first_words(&post.introduction, SHOWN));
         let prompt = Job::SameTask.prompt(&[
-            ("task", &fenced(&first_words(&query.description, SHOWN))),
-            ("post", &fenced(&theirs)),
+            ("task", &fenced("text", &first_words(&query.description, SHOWN))),
+            ("post", &fenced("text", &theirs)),
         ]);
         match ask::<SameFields>(&*self.model, Job::SameTask, &prompt, 0, |_| Ok(())) {
             Ok(SameFields { why, same: true }) => Ok(SameAnswer::Yes { why }),

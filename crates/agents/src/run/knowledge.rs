@@ -7,6 +7,7 @@
 
 use super::journal::{Blobs, JournalError};
 use super::node::BlobHash;
+use crate::knowledge::{Snippet, Stage, Trick};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::fmt::{self, Debug};
@@ -38,103 +39,6 @@ impl fmt::Display for KnowledgeSelection {
     }
 }
 
-/// The part of a pipeline that a trick is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TrickStage {
-    /// Reading items.
-    Read,
-    /// Cleaning columns.
-    Clean,
-    /// Splitting rows for validation.
-    Split,
-    /// New columns.
-    Features,
-    /// The target.
-    Target,
-    /// The model.
-    Model,
-    /// How it is trained.
-    Train,
-    /// How it is validated.
-    Validate,
-    /// What follows predictions.
-    Post,
-}
-
-impl TrickStage {
-    /// Its name in prompts.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Clean => "clean",
-            Self::Split => "split",
-            Self::Features => "features",
-            Self::Target => "target",
-            Self::Model => "model",
-            Self::Train => "train",
-            Self::Validate => "validate",
-            Self::Post => "post",
-        }
-    }
-}
-
-/// The place of a snippet in a script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SnippetSlot {
-    /// Items become columns of numbers.
-    Read,
-    /// Columns still have words, gaps and dates.
-    Clean,
-    /// Columns are numbers without gaps.
-    Features,
-    /// The target is changed, and predictions are changed back.
-    Target,
-    /// The model is made.
-    Model,
-    /// Predictions are changed.
-    Post,
-    /// Masks, boxes or pixels are made.
-    Draw,
-}
-
-impl SnippetSlot {
-    /// All slots, in the order of a script.
-    pub const ALL: [Self; 7] = [
-        Self::Read,
-        Self::Clean,
-        Self::Features,
-        Self::Target,
-        Self::Model,
-        Self::Post,
-        Self::Draw,
-    ];
-
-    /// Its name in prompts and plans.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Clean => "clean",
-            Self::Features => "features",
-            Self::Target => "target",
-            Self::Model => "model",
-            Self::Post => "post",
-            Self::Draw => "draw",
-        }
-    }
-
-    /// The slot of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|slot| slot.name() == name)
-    }
-
-    /// Whether a script has one snippet of this slot at most.
-    pub fn is_single(self) -> bool {
-        matches!(self, Self::Read | Self::Target | Self::Model | Self::Draw)
-    }
-}
-
 /// A trick that stands ready for a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -144,7 +48,7 @@ pub struct ReadyTrick {
     /// Its title.
     pub title: String,
     /// The part of the pipeline that it is about.
-    pub stage: TrickStage,
+    pub stage: Stage,
     /// When it helps, how it is done, why, and what may go wrong, as prompts show it.
     pub text: String,
     /// Ids of tricks that it does not go with.
@@ -152,7 +56,25 @@ pub struct ReadyTrick {
     pub excludes: Vec<String>,
     /// Its code and the place of that, where it has code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub snippet: Option<(SnippetSlot, String)>,
+    pub snippet: Option<Snippet>,
+    /// The entries that a model made it of; empty for a card as it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<String>,
+}
+
+impl From<&Trick> for ReadyTrick {
+    fn from(trick: &Trick) -> Self {
+        let Trick { title, when, how, why, risk, .. } = trick;
+        Self {
+            id: trick.id.to_string(),
+            title: title.clone(),
+            stage: trick.stage,
+            text: format!("When: {when} How: {how} Why: {why} Risk: {risk}"),
+            excludes: trick.excludes.iter().map(ToString::to_string).collect(),
+            snippet: trick.snippet.clone(),
+            from: Vec::new(),
+        }
+    }
 }
 
 /// What stands ready for a task.

@@ -8,13 +8,12 @@ use agents::automind::settings::{
     AutoMindSettings, CoderSettings, CodingMode, DraftKnowledge, TrickSettings, VerifierSettings,
     VerifyRuns,
 };
+use agents::knowledge::{Slot, Snippet, Stage};
 use agents::preset::ScaffoldSettings;
 use agents::run::agent::{AgentRest, AgentRunError};
 use agents::run::job::AutoMindJob;
 use agents::run::journal::{AgentEnd, Blobs};
-use agents::run::knowledge::{
-    KnowledgeSelection, ReadyKnowledge, ReadyTrick, SnippetSlot, TrickStage,
-};
+use agents::run::knowledge::{KnowledgeSelection, ReadyKnowledge, ReadyTrick};
 use agents::run::node::{Bug, Node, NodeId, NodeState};
 use agents::run::node_facts::{CodingStyle, JudgedBy};
 use agents::run::player::{Answer, Ask, Asked, Player, PlayerFault};
@@ -37,14 +36,15 @@ fn engineer(slip: f64) -> Engineer {
     Engineer::new(1, EngineerSkill { slip, fix: 1.0, deaf: 0.0 })
 }
 
-fn trick(id: &str, slot: SnippetSlot, code: &str) -> ReadyTrick {
+fn trick(id: &str, slot: Slot, code: &str) -> ReadyTrick {
     ReadyTrick {
         id: id.to_owned(),
         title: "A trick".to_owned(),
-        stage: TrickStage::Features,
+        stage: Stage::Features,
         text: "When: always.".to_owned(),
         excludes: Vec::new(),
-        snippet: Some((slot, code.to_owned())),
+        snippet: Some(Snippet { slot, code: code.to_owned() }),
+        from: Vec::new(),
     }
 }
 
@@ -53,12 +53,8 @@ fn knowledge() -> ReadyKnowledge {
     ReadyKnowledge {
         hash: "ab12".to_owned(),
         tricks: vec![
-            trick(
-                "products",
-                SnippetSlot::Features,
-                "x[\"product\"] = x.iloc[:, 0] * x.iloc[:, 1]\n",
-            ),
-            trick("ones", SnippetSlot::Features, "x[\"ones\"] = 1.0\n"),
+            trick("products", Slot::Features, "x[\"product\"] = x.iloc[:, 0] * x.iloc[:, 1]\n"),
+            trick("ones", Slot::Features, "x[\"ones\"] = 1.0\n"),
         ],
     }
 }
@@ -342,7 +338,7 @@ fn page_that_gives_orders_is_only_ever_text() {
         fn answer(&self, ask: &Ask<'_>) -> Result<Answer, PlayerFault> {
             let Asked::AutoMind(job) = ask.what else { panic!("{:?}", ask.what) };
             assert_eq!(ask.messages[0].content.lines().next(), Some(&*format!("job: {job}")));
-            let titles = agents::automind::fence::sections(&ask.messages[1].content);
+            let titles = agents::fence::sections(&ask.messages[1].content);
             assert_eq!(titles[0].0, "The task");
             assert!(titles[0].1.contains("job: verify") && titles[0].1.contains("# The plan"));
             assert!(titles.iter().filter(|(title, _)| title == "The plan").count() <= 1);

@@ -6,7 +6,7 @@ use super::reading::{Form, Reading};
 use super::scores::{indented, of_cells};
 use super::skeleton::{TABLES, WRITE};
 use super::spec::{PlainModel, Spec};
-use crate::run::knowledge::SnippetSlot;
+use crate::knowledge::Slot;
 use crate::scaffold::recipe::Recipe;
 use crate::scaffold::scripted::ScriptedLevel;
 use crate::scaffold::{challenges, positions, scenes};
@@ -29,7 +29,7 @@ pub(super) fn parts(spec: &Spec, reading: &Reading) -> [String; 3] {
         load.push('\n');
     }
     let arguments = if reading.has_positions() { "a, b, y, s" } else { "a, b, s" };
-    let body = match spec.cards_of(SnippetSlot::Draw).filter(|_| reading.takes(SnippetSlot::Draw)) {
+    let body = match spec.cards_of(Slot::Draw).filter(|_| reading.takes(Slot::Draw)) {
         Some(card) if reading.has_positions() => format!("{OPENING_POSITIONS}{card}return s\n"),
         Some(card) => format!("{OPENING}{card}return s\n"),
         None => script

@@ -17,10 +17,10 @@ use super::answer::{
     written,
 };
 use super::complexity::by_rules;
-use super::fence::{fenced, walk};
 use super::prompt::title;
+use crate::fence::{fenced, walk};
+use crate::knowledge::Slot;
 use crate::run::job::AutoMindJob;
-use crate::run::knowledge::SnippetSlot;
 use crate::run::player::{Answer, Ask, Asked, Player, PlayerFault};
 use rand::seq::IndexedRandom as _;
 use rand::{Rng, RngExt as _};
@@ -116,7 +116,7 @@ impl Engineer {
                 .lines()
                 .find_map(|line| line.strip_prefix("Trick `")?.split('`').next())?
                 .to_owned(),
-            slot: SnippetSlot::from_name(
+            slot: Slot::from_name(
                 head.lines().find_map(|line| line.strip_prefix("Slot of its code: "))?.trim(),
             )?,
             code: prompt.section(title::TRICK_CODE).to_owned(),
@@ -144,7 +144,7 @@ impl Engineer {
                 slot = None;
             }
             if let Some(name) = line.strip_prefix("Slot of its code: ") {
-                slot = SnippetSlot::from_name(name.trim());
+                slot = Slot::from_name(name.trim());
             }
         });
         let cards: Vec<PlannedCard> = heads

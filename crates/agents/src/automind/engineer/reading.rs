@@ -1,10 +1,10 @@
 //! What the scripted engineer reads in a prompt: its sections, and what is asked for, from the
 //! description's `At a glance` list.
 
-use super::super::fence::sections;
 use super::super::prompt::title;
+use crate::fence::sections;
+use crate::knowledge::Slot;
 use crate::run::job::AutoMindJob;
-use crate::run::knowledge::SnippetSlot;
 use crate::scaffold::items::ItemKind;
 use llm::Message;
 use tasks::description::glance;
@@ -117,16 +117,14 @@ impl Reading {
     }
 
     /// Whether a snippet of `slot` has a place in its scripts.
-    pub(super) fn takes(&self, slot: SnippetSlot) -> bool {
+    pub(super) fn takes(&self, slot: Slot) -> bool {
         match slot {
-            SnippetSlot::Draw => self.is_drawn() || self.form == Form::Quantiles,
-            SnippetSlot::Read => !self.is_drawn() && self.item.is_some(),
-            SnippetSlot::Target => {
+            Slot::Draw => self.is_drawn() || self.form == Form::Quantiles,
+            Slot::Read => !self.is_drawn() && self.item.is_some(),
+            Slot::Target => {
                 matches!(self.form, Form::Number | Form::Numbers | Form::Relevance)
             }
-            SnippetSlot::Clean | SnippetSlot::Features | SnippetSlot::Model | SnippetSlot::Post => {
-                !self.is_drawn()
-            }
+            Slot::Clean | Slot::Features | Slot::Model | Slot::Post => !self.is_drawn(),
         }
     }
 }

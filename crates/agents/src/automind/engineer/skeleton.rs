@@ -6,7 +6,7 @@ use super::drawn;
 use super::reading::{Form, Reading};
 use super::scores::of_columns;
 use super::spec::{PlainModel, Spec};
-use crate::run::knowledge::SnippetSlot;
+use crate::knowledge::Slot;
 use crate::scaffold::items::ItemKind;
 use std::fmt::Write as _;
 
@@ -85,7 +85,7 @@ print("validation:", float(_metric))
 
 /// The script of a plan, in its parts.
 pub(super) fn parts(spec: &Spec, reading: &Reading) -> [String; 3] {
-    let draws = reading.form == Form::Quantiles && spec.cards_of(SnippetSlot::Draw).is_some();
+    let draws = reading.form == Form::Quantiles && spec.cards_of(Slot::Draw).is_some();
     if reading.is_drawn() || draws {
         return drawn::parts(spec, reading);
     }
@@ -119,14 +119,14 @@ fn load(spec: &Spec, reading: &Reading) -> String {
     }
     code.push_str("x = pd.concat([a, b]).drop(columns=s.columns[0]).reset_index(drop=True)\n");
     let plain = || reading.item.map(ItemKind::reading).unwrap_or_default();
-    code.push_str(&spec.cards_of(SnippetSlot::Read).unwrap_or_else(plain));
+    code.push_str(&spec.cards_of(Slot::Read).unwrap_or_else(plain));
     code
 }
 
 fn columns(spec: &Spec) -> String {
-    let mut code = spec.cards_of(SnippetSlot::Clean).unwrap_or_default();
+    let mut code = spec.cards_of(Slot::Clean).unwrap_or_default();
     code.push_str(CLEAN);
-    if let Some(cards) = spec.cards_of(SnippetSlot::Features) {
+    if let Some(cards) = spec.cards_of(Slot::Features) {
         code.push_str(&cards);
         code.push_str(
             "x = x.loc[:, ~x.columns.duplicated()].replace([np.inf, -np.inf], np.nan).fillna(0.0)\n\
@@ -135,7 +135,7 @@ fn columns(spec: &Spec) -> String {
     }
     code.push_str("if x.shape[1] == 0:\n    x[\"one\"] = 1.0\n");
     code.push_str("_true = y\nundo = lambda p: p\n");
-    if let Some(card) = spec.cards_of(SnippetSlot::Target) {
+    if let Some(card) = spec.cards_of(Slot::Target) {
         code.push_str(&card);
         code.push_str("y = y if hasattr(y, \"iloc\") else pd.Series(np.ravel(y))\n");
     }
@@ -153,7 +153,7 @@ fn train(spec: &Spec, reading: &Reading) -> String {
         _ => "",
     }
     .to_owned();
-    code.push_str(&spec.cards_of(SnippetSlot::Model).unwrap_or_else(|| model(spec, form)));
+    code.push_str(&spec.cards_of(Slot::Model).unwrap_or_else(|| model(spec, form)));
     code.push_str(PREDICT);
     code.push_str(&of_columns(reading));
     code.push_str(match form {
@@ -183,7 +183,7 @@ fn train(spec: &Spec, reading: &Reading) -> String {
         ),
         _ => {}
     }
-    code.push_str(&spec.cards_of(SnippetSlot::Post).unwrap_or_default());
+    code.push_str(&spec.cards_of(Slot::Post).unwrap_or_default());
     code.push_str(REPORT);
     code.push_str(match form {
         Form::Label => "s[t] = _pick(p)\n",

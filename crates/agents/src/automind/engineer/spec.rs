@@ -1,9 +1,9 @@
 //! The engineer's plans: a recipe with its settings and the cards that it takes in, as text that
 //! carries all that is needed to code it.
 
-use super::super::fence::{fenced, walk};
 use super::reading::Reading;
-use crate::run::knowledge::SnippetSlot;
+use crate::fence::{fenced, walk};
+use crate::knowledge::Slot;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng, RngExt as _};
 use std::fmt::Write as _;
@@ -43,7 +43,7 @@ impl PlainModel {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PlannedCard {
     pub(super) id: String,
-    pub(super) slot: SnippetSlot,
+    pub(super) slot: Slot,
     pub(super) code: String,
 }
 
@@ -150,7 +150,7 @@ impl Spec {
         }
         for (head, code) in heads.into_iter().zip(codes) {
             let (id, slot) = head.split_once("` in slot `")?;
-            let slot = SnippetSlot::from_name(slot.trim_end_matches("`:"))?;
+            let slot = Slot::from_name(slot.trim_end_matches("`:"))?;
             spec.cards.push(PlannedCard { id: id.to_owned(), slot, code });
         }
         spec.repairs = repairs;
@@ -177,13 +177,13 @@ impl Spec {
             4 => self.rate = other(&RATES, self.rate, rng),
             _ => {
                 self.model = other(&PlainModel::ALL, self.model, rng);
-                self.cards.retain(|card| card.slot != SnippetSlot::Model);
+                self.cards.retain(|card| card.slot != Slot::Model);
             }
         }
     }
 
     /// The code of the cards of a slot, one after the other; `None` if there are none.
-    pub(super) fn cards_of(&self, slot: SnippetSlot) -> Option<String> {
+    pub(super) fn cards_of(&self, slot: Slot) -> Option<String> {
         let mut codes = self.cards.iter().filter(|card| card.slot == slot).peekable();
         codes.peek()?;
         Some(codes.fold(String::new(), |code, card| code + card.code.trim_end() + "\n"))

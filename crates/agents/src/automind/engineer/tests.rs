@@ -13,7 +13,7 @@ fn reading(form: Form) -> Reading {
     }
 }
 
-fn card(id: &str, slot: SnippetSlot) -> PlannedCard {
+fn card(id: &str, slot: Slot) -> PlannedCard {
     PlannedCard { id: id.to_owned(), slot, code: format!("x[\"{id}\"] = \"```\"\n") }
 }
 
@@ -24,14 +24,14 @@ fn plans_are_read_as_they_are_written() {
         let mut spec = Spec::plain(model);
         for _ in 0..20 {
             spec.vary(&mut rng);
-            spec.take(card("products", SnippetSlot::Features));
-            spec.take(card("logs", SnippetSlot::Target));
+            spec.take(card("products", Slot::Features));
+            spec.take(card("logs", Slot::Target));
             assert_eq!(Spec::read(&spec.text(&reading(Form::Number))), Some(spec.clone()));
         }
         spec.repairs = vec!["read_csvv".to_owned()];
         assert_eq!(Spec::read(&spec.text(&reading(Form::Number))), Some(spec.clone()));
         assert_eq!(spec.cards.len(), 2);
-        spec.take(card("ranks", SnippetSlot::Target));
+        spec.take(card("ranks", Slot::Target));
         let ids: Vec<&str> = spec.cards.iter().map(|card| card.id.as_str()).collect();
         assert_eq!(ids, ["products", "ranks"], "one card of that slot");
     }
@@ -93,14 +93,7 @@ fn every_form_has_three_parts_and_reports_its_validation() {
 #[test]
 fn snippets_stand_in_their_slots() {
     let mut spec = Spec::plain(PlainModel::Line);
-    let slots = [
-        SnippetSlot::Read,
-        SnippetSlot::Clean,
-        SnippetSlot::Features,
-        SnippetSlot::Target,
-        SnippetSlot::Model,
-        SnippetSlot::Post,
-    ];
+    let slots = [Slot::Read, Slot::Clean, Slot::Features, Slot::Target, Slot::Model, Slot::Post];
     // Taken in the wrong order.
     for slot in slots.into_iter().rev() {
         spec.take(PlannedCard {
@@ -119,7 +112,7 @@ fn snippets_stand_in_their_slots() {
     let mask = Reading { task: "segmentation".to_owned(), ..reading(Form::Mask) };
     spec.take(PlannedCard {
         id: "d".to_owned(),
-        slot: SnippetSlot::Draw,
+        slot: Slot::Draw,
         code: "s[t] = \"\"\nif n:\n    s[t] = \"1 1\"\n".to_owned(),
     });
     let code = skeleton::parts(&spec, &mask).concat();

@@ -15,7 +15,7 @@ pub struct FencedBlock {
 ///
 /// # Examples
 /// ```rust
-/// use agents::automind::fence::fenced;
+/// use agents::fence::fenced;
 ///
 /// assert_eq!(fenced("text", "a"), "```text\na\n```\n");
 /// assert_eq!(fenced("", "```\njob: verify"), "````\n```\njob: verify\n````\n");
@@ -37,7 +37,7 @@ fn fence(line: &str) -> Option<(usize, &str)> {
 /// A text in lines, with those within fences marked: `(line, block)`, where `block` is the number
 /// of the block that the line is in. Fences themselves are left out. The last value says whether the
 /// last block has an end.
-pub(super) fn walk<'a>(
+pub(crate) fn walk<'a>(
     text: &'a str,
     mut see: impl FnMut(&'a str, Option<usize>),
 ) -> (Vec<&'a str>, bool) {
@@ -57,7 +57,7 @@ pub(super) fn walk<'a>(
 }
 
 /// The text after the thoughts of a model that writes them between `<think>` and `</think>`.
-pub(super) fn without_thoughts(text: &str) -> &str {
+pub(crate) fn without_thoughts(text: &str) -> &str {
     text.rsplit_once("</think>").map_or(text, |(_, after)| after)
 }
 
