@@ -112,6 +112,14 @@ Exit codes: 0 no card is refused; 1 some are.
 Examples:
   agents knowledge audit --tasks corpus")]
     Audit(KnowledgeAuditArgs),
+    /// Run the code of cards in the sandbox, each in a plain script for one task that it is for.
+    #[command(after_help = "\
+Exit codes: 0 all of them finish, print no warning and leave valid submissions; 1 some do not; 3 some \
+have no task.
+Examples:
+  agents knowledge try --tasks corpus
+  agents knowledge try --tasks corpus --card products-by-f --every")]
+    Try(KnowledgeTryArgs),
     /// Count cards by label and stage.
     Stats(KnowledgeBase),
 }
@@ -210,6 +218,25 @@ pub(crate) struct KnowledgeAuditArgs {
     /// A checkout of MLE-Dojo, for metrics and leaderboards.
     #[arg(long, value_name = "DIR")]
     pub(crate) mledojo: Option<Utf8PathBuf>,
+}
+
+/// Arguments of `agents knowledge try`.
+#[derive(Debug, Args)]
+pub(crate) struct KnowledgeTryArgs {
+    /// A corpus, or one task.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tasks: Utf8PathBuf,
+    #[command(flatten)]
+    pub(crate) base: KnowledgeBase,
+    /// Only this card.
+    #[arg(long, value_name = "ID")]
+    pub(crate) card: Option<String>,
+    /// On every task that a card is for, not on the first alone.
+    #[arg(long)]
+    pub(crate) every: bool,
+    /// Scripts at a time.
+    #[arg(long, default_value_t = 2, value_parser = at_least_one)]
+    pub(crate) jobs: usize,
 }
 
 /// Arguments of `agents report`.

@@ -1,5 +1,7 @@
 //! `agents knowledge`: the knowledge base, without an agent.
 
+mod tried;
+
 use crate::cli::{
     KnowledgeAuditArgs, KnowledgeBase, KnowledgeBuildArgs, KnowledgeCommand, KnowledgeListArgs,
     KnowledgeQueryArgs, KnowledgeShowArgs, ModelArgs,
@@ -30,6 +32,7 @@ pub(crate) fn knowledge(command: &KnowledgeCommand) -> Result<ExitCode> {
         KnowledgeCommand::Query(args) => query(args),
         KnowledgeCommand::Build(args) => build(args),
         KnowledgeCommand::Audit(args) => audit_cards(args),
+        KnowledgeCommand::Try(args) => tried::try_cards(args),
         KnowledgeCommand::Stats(args) => stats(args),
     }
 }

@@ -72,6 +72,49 @@ fn question_about_a_task_shows_every_term() {
 }
 
 #[test]
+fn code_of_cards_is_run_and_what_breaks_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    let task = shifts::write(folder);
+    let base = folder.join("base");
+    fs_err::create_dir_all(base.join("tricks")).unwrap();
+    fs_err::create_dir_all(base.join("methods")).unwrap();
+    let own = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/agents/knowledge");
+    for file in ["labels.toml", "families.toml"] {
+        fs_err::copy(own.join(file), base.join(file)).unwrap();
+    }
+    let card = |id: &str, code: &str| {
+        format!(
+            "[[trick]]\nid = \"{id}\"\ntitle = \"{id}\"\nstage = \"features\"\nlabels = \
+             [\"General Machine Learning/Classification\", \"General Machine Learning/Regression\"]\nwhen = \"a\"\nhow = \"b\"\nwhy = \
+             \"c\"\nrisk = \"d\"\ncost = \"seconds\"\nneeds = [\"pandas\"]\nslot = \
+             \"features\"\ncode = \"{code}\"\n\n"
+        )
+    };
+    let cards = [
+        card("ones", "x['one'] = 1.0"),
+        card("unknown-name", "x['one'] = one"),
+        card("loud", "import warnings; warnings.warn('loud')"),
+    ];
+    fs_err::write(base.join("tricks/general-machine-learning.toml"), cards.concat()).unwrap();
+    let tried = |more: &[&str]| {
+        agents(&[&["try", "--tasks", task.as_str(), "--knowledge", base.as_str()], more].concat())
+    };
+    let output = tried(&["--card", "ones"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("1 scripts, 0 of them with something wrong"), "{said}");
+    let output = tried(&[]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("unknown-name") && said.contains("raised NameError"), "{said}");
+    assert!(said.contains("it warned") && said.contains("3 scripts, 2 of them"), "{said}");
+    let output = tried(&["--card", "nobody"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("there is no trick `nobody`"), "{error}");
+}
+
+#[test]
 fn posts_are_labelled_and_the_own_competition_is_excluded() {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();

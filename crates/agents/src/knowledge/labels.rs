@@ -177,6 +177,13 @@ impl LabelTree {
 pub struct TaskLabels(BTreeMap<String, BTreeSet<String>>);
 
 impl TaskLabels {
+    /// Whether one of `labels` is among these, soft label and all.
+    pub fn has_any(&self, labels: &[Label]) -> bool {
+        labels
+            .iter()
+            .any(|label| self.soft(&label.hard).is_some_and(|soft| soft.contains(&label.soft)))
+    }
+
     /// Adds a label.
     pub fn insert(&mut self, label: Label) {
         self.0.entry(label.hard).or_default().insert(label.soft);

@@ -19,12 +19,12 @@ use super::answer::{
 use super::complexity::by_rules;
 use super::prompt::title;
 use crate::fence::{fenced, walk};
-use crate::knowledge::Slot;
+use crate::knowledge::{Slot, Snippet};
 use crate::run::job::AutoMindJob;
 use crate::run::player::{Answer, Ask, Asked, Player, PlayerFault};
 use rand::seq::IndexedRandom as _;
 use rand::{Rng, RngExt as _};
-use reading::ReadPrompt;
+use reading::{ReadPrompt, Reading};
 use serde::{Deserialize, Serialize};
 use skeleton::PARTS;
 use spec::{PlainModel, PlannedCard, Spec};
@@ -88,6 +88,19 @@ impl EngineerSkill {
         }
         Ok(skill)
     }
+}
+
+/// A plain script with a snippet in its place, for a task with this description whose metric is better
+/// the higher it is, or the lower; `None` where scripts for such a task have no place for it. It writes
+/// what every script of the engineer writes.
+pub fn script_with(description: &str, higher: bool, snippet: &Snippet) -> Option<String> {
+    let reading = Reading::of_page(description, higher);
+    reading.takes(snippet.slot).then(|| {
+        let mut spec = Spec::plain(PlainModel::Line);
+        let Snippet { slot, code } = snippet.clone();
+        spec.take(PlannedCard { id: slot.name().to_owned(), slot, code });
+        skeleton::parts(&spec, &reading).concat()
+    })
 }
 
 /// A scripted engineer. Its draws depend on the seed, the task's page, the node and the question.

@@ -86,7 +86,8 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    fn new(page: &str, system: &str) -> Self {
+    /// Of a description, for a metric that is better the higher it is, or the lower.
+    pub(super) fn of_page(page: &str, higher: bool) -> Self {
         let list = glance(page).unwrap_or_default();
         let value = |name: &str| {
             list.lines()
@@ -99,7 +100,7 @@ impl Reading {
             form: Form::from_words(form),
             task: value("Task").unwrap_or_default().to_owned(),
             metric: metric.split(' ').next().unwrap_or_default().to_owned(),
-            higher: system.contains("Higher is better."),
+            higher,
             item: value("Data").and_then(ItemKind::from_data),
             in_names: target.contains(" in the names of training files"),
         }
@@ -146,7 +147,8 @@ impl ReadPrompt {
         let job = AutoMindJob::from_name(job.trim())?;
         let sections = sections(&user.content);
         let page = sections.iter().find(|(name, _)| name == title::TASK);
-        let reading = Reading::new(page.map_or("", |(_, page)| page), &system.content);
+        let higher = system.content.contains("Higher is better.");
+        let reading = Reading::of_page(page.map_or("", |(_, page)| page), higher);
         Some(Self { job, sections, reading })
     }
 
