@@ -23,7 +23,7 @@ pub(super) struct SourceFile<'a> {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardError {
-    /// The file, as in [`SourceFile::name`].
+    /// The file, relative to the folder of the base, or as the user named it.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
