@@ -1,7 +1,7 @@
 //! The questions of `AutoMind`, in words: instructions of a job, then material between fences.
 
 use crate::fence::fenced;
-use crate::run::agent::{TaskView, gpus_in_words};
+use crate::run::agent::{TaskView, gpus_in_words, processors_in_words};
 use crate::run::job::AutoMindJob;
 use crate::run::knowledge::ReadyTrick;
 use crate::search::operator::Shortening;
@@ -159,10 +159,6 @@ impl Question {
 
     fn system(&self, task: &TaskView, left: BudgetLeft) -> String {
         let TaskView { limits, python, direction, weights, .. } = task;
-        let processors = limits.cpus.map_or_else(
-            || std::thread::available_parallelism().map_or(1, usize::from),
-            |cpus| cpus.get() as usize,
-        );
         let direction = match direction {
             Direction::HigherIsBetter => "Higher is better.",
             Direction::LowerIsBetter => "Lower is better.",
@@ -173,7 +169,7 @@ impl Question {
         let values = [
             ("python", python.version.clone()),
             ("packages", python.list()),
-            ("processors", format!("{processors} processor(s)")),
+            ("processors", processors_in_words(limits)),
             ("gpus", gpus_in_words(&limits.gpus)),
             ("memory", limits.memory.to_string()),
             ("weights", weights.unwrap_or_default()),

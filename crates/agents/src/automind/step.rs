@@ -86,21 +86,7 @@ impl NodeMaker for AutoMindRun<'_> {
         let left = BudgetLeft { seconds: self.seconds_left(), steps: known.steps_left };
         let asker = Asker::new(&self.open, &self.settings.sampling, id, left);
         let mut facts = AutoMindFacts::new(known.applied.clone());
-        let mut node = Node {
-            id,
-            decision: decision.clone(),
-            plan: String::new(),
-            code: None,
-            output: None,
-            run: None,
-            metric: None,
-            judged: None,
-            state: NodeState::Refused { reason: String::new() },
-            submission: None,
-            invalid: None,
-            ended_at: 0.0,
-            automind: None,
-        };
+        let mut node = Node::empty(id, decision.clone());
         match plan_of(&asker, decision, known, &mut facts)? {
             Ok(plan) => {
                 node.plan = plan;

@@ -68,6 +68,15 @@ pub fn gpus_in_words(gpus: &Gpus) -> String {
     }
 }
 
+/// The processors that scripts may use, in words: those of the machine without a limit.
+pub(crate) fn processors_in_words(limits: &RunLimits) -> String {
+    let processors = limits.cpus.map_or_else(
+        || std::thread::available_parallelism().map_or(1, usize::from),
+        |cpus| cpus.get() as usize,
+    );
+    format!("{processors} processor(s)")
+}
+
 /// An agent at work on one task.
 #[derive(Debug, Clone, Copy)]
 pub struct AgentRun<'a> {

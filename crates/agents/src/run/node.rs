@@ -194,6 +194,25 @@ pub struct Node {
 }
 
 impl Node {
+    /// What a decision begins with: no script, and refused for no reason yet.
+    pub(crate) fn empty(id: NodeId, decision: Decision) -> Self {
+        Self {
+            id,
+            decision,
+            plan: String::new(),
+            code: None,
+            output: None,
+            run: None,
+            metric: None,
+            judged: None,
+            state: NodeState::Refused { reason: String::new() },
+            submission: None,
+            invalid: None,
+            ended_at: 0.0,
+            automind: None,
+        }
+    }
+
     /// Whether it ran, has a metric and a valid submission.
     pub fn is_good(&self) -> bool {
         self.state == NodeState::Good

@@ -37,21 +37,7 @@ impl SearchRun<'_> {
         decision: &Decision,
         known: &Known,
     ) -> Result<Node, Undone> {
-        let mut node = Node {
-            id,
-            decision: decision.clone(),
-            plan: String::new(),
-            code: None,
-            output: None,
-            run: None,
-            metric: None,
-            judged: None,
-            state: NodeState::Refused { reason: String::new() },
-            submission: None,
-            invalid: None,
-            ended_at: 0.0,
-            automind: None,
-        };
+        let mut node = Node::empty(id, decision.clone());
         match self.ask_for_script(id, decision, known)? {
             Ok(Proposal { plan, code }) => {
                 node.plan = plan;

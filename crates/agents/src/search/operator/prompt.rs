@@ -1,7 +1,7 @@
 //! The questions of a search, in words.
 
 use super::view::{MemoryEntry, ParentView, Shortening, View};
-use crate::run::agent::{TaskView, gpus_in_words};
+use crate::run::agent::{TaskView, gpus_in_words, processors_in_words};
 use crate::run::node::Operator;
 use crate::search::output::{OUTPUT_END, SHORT_END, cut};
 use llm::{Message, Role};
@@ -77,10 +77,6 @@ fn system(view: &View<'_>) -> String {
     let TaskView { page, limits, python, direction, weights, .. } = view.task;
     let weights = weights.as_ref().map(|weights| format!("\n- {}", weights.sentence()));
     let gpus = gpus_in_words(&limits.gpus);
-    let processors = limits.cpus.map_or_else(
-        || std::thread::available_parallelism().map_or(1, usize::from),
-        |cpus| cpus.get() as usize,
-    );
     let direction = match direction {
         Direction::HigherIsBetter => "Higher is better.",
         Direction::LowerIsBetter => "Lower is better.",
@@ -90,7 +86,7 @@ fn system(view: &View<'_>) -> String {
     TASK.trim_end()
         .replace("{time_limit}", &limits.time_limit.in_words())
         .replace("{memory}", &limits.memory.to_string())
-        .replace("{processors}", &format!("{processors} processor(s)"))
+        .replace("{processors}", &processors_in_words(limits))
         .replace("{gpus}", &gpus)
         .replace("{packages}", &python.list())
         .replace("{weights}", &weights.unwrap_or_default())
