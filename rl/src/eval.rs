@@ -149,11 +149,16 @@ pub fn run(
     let root = Stream::root(settings.seed).child("eval");
     let workers = settings.rollout.workers;
     let stream = root.child("scripted");
+    // Shared by all agents: what a script does does not depend on who wrote it.
+    let script_cache = settings.rollout.script_cache.then(ScriptCache::default);
+    let local = script_cache.as_ref().map(|cache| CachedWorld::new(&world, cache));
+    let local = local.as_ref().map_or(&world as &dyn World, |cached| cached);
+    let format = settings.rules.tool_call_format;
     let ladder = ScriptedLevel::ALL.map(Approach::Level).into_iter().filter(|_| settings.scripted);
     let composed = settings.composed.then_some(Approach::Composed);
     let scripted: Vec<Scripted<'_>> = ladder
         .chain(composed)
-        .map(|approach| Scripted { approach, world, workers, stream })
+        .map(|approach| Scripted { approach, world: local, format, workers, stream })
         .collect();
     let fleet = fleet::connect(&settings.rollout)?;
     let remote = fleet.as_ref().map(|fleet| RemoteWorld {
@@ -162,11 +167,10 @@ pub fn run(
         rules: &settings.rules,
     });
     remote.as_ref().map_or(Ok(()), RemoteWorld::check)?;
-    let played = remote.as_ref().map_or(&world as &dyn World, |remote| remote);
-    // Shared by all policies: what a script does does not depend on who wrote it.
-    let script_cache = settings.rollout.script_cache.then(ScriptCache::default);
-    let cached = script_cache.as_ref().map(|cache| CachedWorld::new(played, cache));
-    let played = cached.as_ref().map_or(played, |cached| cached);
+    let remote = remote.as_ref().map(|remote| remote as &dyn World);
+    let cached =
+        remote.zip(script_cache.as_ref()).map(|(remote, cache)| CachedWorld::new(remote, cache));
+    let played = cached.as_ref().map(|cached| cached as &dyn World).or(remote).unwrap_or(local);
     let rollouts: Vec<Rollouts<'_>> =
         policies.iter().map(|policy| Rollouts { policy, settings, world: played, root }).collect();
     let mut contestants: Vec<&dyn Contestant> = Vec::new();

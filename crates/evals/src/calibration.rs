@@ -112,7 +112,8 @@ pub fn calibrate(
     let mut rules = EpisodeRules { prompt: PromptStyle::Brief, ..EpisodeRules::default() };
     rules.episode.feedback = Feedback::Validate;
     let stage = RunnerContext {
-        world: MleWorld { suite: &suite, rules: &rules },
+        world: &MleWorld { suite: &suite, rules: &rules },
+        format: rules.tool_call_format,
         style: ScriptStyle::Evaluation,
         workers: settings.jobs,
         stream: root.child("scripts"),

@@ -6,6 +6,8 @@
 //! ```
 
 use crate::evaluation::{EVALUATION_VERSION, Evaluation, EvaluationRow};
+use agents::grammar::ToolCallFormat;
+use agents::play::World;
 use agents::remote::RemoteError;
 use agents::scaffold::react::MleWorld;
 use agents::scaffold::runner::{RunnerContext, ScriptedError, ScriptedJob, run_episodes};
@@ -197,8 +199,10 @@ fn row(
 pub struct Scripted<'a> {
     /// Whose scripts it has.
     pub approach: Approach,
-    /// The tasks and the rules of their episodes.
-    pub world: MleWorld<'a>,
+    /// The environment of its episodes.
+    pub world: &'a dyn World,
+    /// How calls are written in it.
+    pub format: ToolCallFormat,
     /// Number of threads that play episodes.
     pub workers: usize,
     /// The root of its free choices.
@@ -213,6 +217,7 @@ impl Contestant for Scripted<'_> {
     fn run(&self, slots: &[EpisodeSlot<'_>], take: &mut Take<'_>) -> Result<(), AgentError> {
         let context = RunnerContext {
             world: self.world,
+            format: self.format,
             style: ScriptStyle::Evaluation,
             workers: self.workers,
             stream: self.stream,

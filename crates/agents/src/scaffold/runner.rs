@@ -1,9 +1,9 @@
 //! Scripted agents in parallel: demonstrations for SFT, the ladder that policies are compared
 //! with, and the one that calibrates corpora.
 
-use super::react::MleWorld;
 use super::scripted::{Approach, ScriptStyle, play};
-use crate::play::World as _;
+use crate::grammar::ToolCallFormat;
+use crate::play::World;
 use crate::prompt::PromptError;
 use crate::trajectory::Trajectory;
 use sandbox::env::EpisodeFault;
@@ -44,8 +44,10 @@ pub enum ScriptedError<E: std::error::Error + 'static> {
 /// What all episodes of a call share.
 #[derive(Debug, Clone, Copy)]
 pub struct RunnerContext<'a> {
-    /// The tasks and the rules of their episodes.
-    pub world: MleWorld<'a>,
+    /// The environment of the episodes.
+    pub world: &'a dyn World,
+    /// How calls are written in it.
+    pub format: ToolCallFormat,
     /// Whether episodes are to be measured or imitated.
     pub style: ScriptStyle,
     /// Number of threads that play episodes.

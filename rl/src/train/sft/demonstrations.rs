@@ -12,6 +12,7 @@ use agents::grammar::ToolCallFormat;
 use agents::scaffold::react::MleWorld;
 use agents::scaffold::runner::{RunnerContext, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::ScriptStyle;
+use agents::script_cache::{CachedWorld, ScriptCache};
 use agents::search::samples::{self, SearchAsk};
 use agents::trajectory::{self, Source, Trajectory};
 use camino::Utf8Path;
@@ -58,8 +59,12 @@ pub(super) fn demonstrate(
             TaskSuite::open(&settings.tasks, &Opening::default(), SandboxOptions::default())?;
         let bar = stages.stage("playing", (played.len() + jobs.len()) as u64);
         bar.set_position(played.len() as u64);
+        let world = MleWorld { suite: &suite, rules: &settings.rules };
+        // Two attempts are often the same script.
+        let cache = ScriptCache::default();
         let stage = RunnerContext {
-            world: MleWorld { suite: &suite, rules: &settings.rules },
+            world: &CachedWorld::new(&world, &cache),
+            format: settings.rules.tool_call_format,
             style: ScriptStyle::Demonstration,
             workers: settings.workers,
             stream,
