@@ -11,7 +11,7 @@ use super::items::ItemKind;
 use super::recipe::Recipe;
 use super::runner::{RunnerContext, ScriptedJob};
 use crate::grammar::{ToolCallFormat, answer_turn, cut_hermes_turn};
-use crate::play::{Conversation, EpisodeKey, Reply, World as _};
+use crate::play::{Conversation, EpisodeKey, Reply};
 use crate::prompt::Prompt;
 use crate::trajectory::{Segment, Source, Trajectory};
 use rand::seq::IndexedRandom;
