@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Chooses tasks of which linear models, forests and searches for products each win a third.
 
-    scripts/regret_corpus.py TASKS OUT LADDER...
+    scripts/regret_corpus.py TASKS LADDER OUT
 
-TASKS is a corpus, each LADDER a folder of `rl eval --scripted` on one of its splits. A rung wins a
-task if its mean reward is the best and above the others' by MARGIN; in each split as many tasks
-of each winner are kept as the rarest winner has, the clearest first. OUT gets links to them.
-Standard library only.
+TASKS is a corpus, LADDER a folder of `rl eval --scripted --split train` on it. A rung wins a task
+if its mean reward is the best and above the others' by MARGIN; as many tasks of each winner are
+kept as the rarest winner has, the clearest first. Of each winner's tasks, every third is linked
+from OUT/held-out and the others from OUT/train. Standard library only.
 """
 
 import json
@@ -39,22 +39,22 @@ def winners(ladder):
 
 
 def main():
-    if len(sys.argv) < 4:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
-    tasks, out, *ladders = map(pathlib.Path, sys.argv[1:])
-    out.mkdir(parents=True, exist_ok=True)
-    for ladder in ladders:
-        won = winners(ladder)
-        each = min(map(len, won.values()))
-        counts = ", ".join(f"{rung} {len(them)}" for rung, them in won.items())
-        print(f"{ladder}: won by {counts}; {each} of each are kept")
-        if not each:
-            sys.exit(f"error: a rung wins no task of {ladder}; generate more tasks")
-        for them in won.values():
-            for task in them[:each]:
-                link = out / task
-                if not link.is_symlink():
-                    link.symlink_to((tasks / task).resolve())
+    tasks, ladder, out = map(pathlib.Path, sys.argv[1:])
+    won = winners(ladder)
+    each = min(map(len, won.values()))
+    counts = ", ".join(f"{rung} {len(them)}" for rung, them in won.items())
+    print(f"won by {counts}; {each} of each are kept")
+    if each < 3:
+        sys.exit("error: too few; generate more tasks")
+    for them in won.values():
+        for place, task in enumerate(them[:each]):
+            folder = out / ("held-out" if place % 3 == 2 else "train")
+            folder.mkdir(parents=True, exist_ok=True)
+            link = folder / task
+            if not link.is_symlink():
+                link.symlink_to((tasks / task).resolve())
 
 
 if __name__ == "__main__":

@@ -27,23 +27,19 @@ mkdir -p "$out"
 "$bin/factory" generate --seeds mlebench --count "$tasks" --modality tabular \
   --formulation binary,multiclass,regression \
   --shares binary=0.4,multiclass=0.3,regression=0.3 --seed 200 --out "$out/all" || [[ $? == 3 ]]
-ladders=()
-for split in train val; do
-  "$bin/rl" eval --scripted --tasks "$out/all" --split "$split" --attempts 2 --out "$out/ladder-$split"
-  ladders+=("$out/ladder-$split")
-done
-scripts/regret_corpus.py "$out/all" "$out/tasks" "${ladders[@]}"
+"$bin/rl" eval --scripted --tasks "$out/all" --split train --attempts 2 --out "$out/ladder"
+scripts/regret_corpus.py "$out/all" "$out/ladder" "$out"
 
 results=()
 for seed in $seeds; do
   run=$out/seed-$seed
   mkdir -p "$run"
-  "$bin/rl" sft --model small --tasks "$out/tasks" --set demonstrations=ladder --seed "$seed" \
+  "$bin/rl" sft --model small --tasks "$out/train" --set demonstrations=ladder --set attempts=6 --seed "$seed" \
     --out "$run/sft"
-  "$bin/rl" train --model "$run/sft" --tasks "$out/tasks" --seed "$seed" --steps "$steps" \
+  "$bin/rl" train --model "$run/sft" --tasks "$out/train" --seed "$seed" --steps "$steps" \
     --set validate_every=0 --out "$run/grpo"
   "$bin/rl" eval --policy "sft=$run/sft" --policy "grpo=$run/grpo" --scripted \
-    --tasks "$out/tasks" --attempts 4 --seed "$seed" --out "$run/eval"
+    --tasks "$out/held-out" --split train --attempts 4 --seed "$seed" --out "$run/eval"
   "$bin/rl" report --eval "$run/eval" --demonstrations "$run/sft" >"$run/learnt.md"
   results+=("$run/eval")
 done

@@ -34,7 +34,7 @@ x = x.fillna(x.median())
 k = [i for i in a.select_dtypes(\"number\") if i in x][:20]
 ";
 
-/// What counts are drawn from: of columns, trees, rounds, neighbours, rows in a leaf.
+/// What counts are drawn from: of columns, trees, neighbours, rows in a leaf.
 const COUNTS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /// A penalty as a ridge regression takes it, and as a logistic one does: its inverse.
@@ -169,7 +169,7 @@ enum Model {
     /// Trees, and the fewest rows in a leaf.
     Forest(u32, u32),
     ExtraTrees(u32, u32),
-    /// Rounds of boosting, and their rate.
+    /// Trees of boosting in all, and their rate.
     Boosting(u32, &'static str),
 }
 
@@ -179,7 +179,7 @@ impl Model {
         let mut count = || COUNTS[rng.random_range(0..COUNTS.len())];
         let (components, neighbours) = (count(), count());
         let (trees, leaf, extra_trees, extra_leaf) = (count(), count(), count(), count());
-        let rounds = count();
+        let boosted = count();
         // More knots than a tenth of the rows take seconds, and are not better.
         let knots = 1 + COUNTS[rng.random_range(0..5)];
         let mut penalty = || PENALTIES[rng.random_range(0..PENALTIES.len())];
@@ -190,7 +190,7 @@ impl Model {
             Self::Neighbours(neighbours),
             Self::Forest(trees, leaf),
             Self::ExtraTrees(extra_trees, extra_leaf),
-            Self::Boosting(rounds, ["0.03", "0.1", "0.3"].choose(rng).copied().unwrap_or("0.1")),
+            Self::Boosting(boosted, ["0.03", "0.1", "0.3"].choose(rng).copied().unwrap_or("0.1")),
         ]
     }
 
@@ -267,7 +267,10 @@ impl Model {
             Self::ExtraTrees(trees, leaf) => {
                 ensemble("ExtraTrees", format!("{trees}, min_samples_leaf={leaf}"))
             }
-            Self::Boosting(rounds, rate) => {
+            Self::Boosting(trees, rate) => {
+                // Every round has a tree for each class.
+                let rounds =
+                    if classifies { format!("1 + {trees} // y.nunique()") } else { trees.to_string() };
                 ensemble("HistGradientBoosting", format!("max_iter={rounds}, learning_rate={rate}"))
             }
         }
