@@ -53,6 +53,7 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
         view: &view,
         player: &*player,
         knowledge: &*base,
+        guide: &(),
         seed: args.seed,
         folder: &args.out,
         stop,

@@ -38,6 +38,10 @@ pub struct Evaluation {
 pub struct EvaluationRow {
     /// Name of the agent.
     pub agent: String,
+    /// Whether people could advise it. Rows with and without are not for one table. Left out of files
+    /// if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub guided: bool,
     /// Number of graded episodes.
     pub episodes: usize,
     /// Episodes lost to faults of ours, which count nowhere else.
@@ -78,6 +82,7 @@ impl EvaluationRow {
             by_task.values().map(|rewards| mean(rewards.iter().copied())).collect();
         Self {
             agent: agent.to_owned(),
+            guided: trajectories.iter().any(|trajectory| trajectory.guided),
             episodes: trajectories.len(),
             faults,
             reward: mean(trajectories.iter().map(|t| t.reward.total())),
@@ -163,6 +168,7 @@ mod tests {
             feedback: Some(Feedback::Tier),
             segments: Vec::new(),
             omissions: Vec::new(),
+            guided: false,
             guidance: Vec::new(),
             summaries: Vec::new(),
             turns: Vec::new(),

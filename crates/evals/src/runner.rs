@@ -102,6 +102,15 @@ pub enum RunError {
         #[source]
         source: AgentError,
     },
+    /// Episodes with and without advice of people.
+    #[error(
+        "people advised some of the episodes and not others (`{agent}`): they are different tasks and \
+         are not compared; evaluate them in folders of their own"
+    )]
+    Guided {
+        /// The agent whose episodes are not like those before.
+        agent: String,
+    },
     /// Every episode of an agent broke.
     #[error("every episode of `{agent}` broke; the error of the last one: {last}")]
     AllFaulted {
@@ -131,7 +140,11 @@ pub fn evaluate(
     protocol.world.rules.reward.check_tasks(tasks.iter().copied())?;
     let mut rows = Vec::new();
     for contestant in contestants {
-        rows.push(row(protocol, &tasks, *contestant, progress)?);
+        let row = row(protocol, &tasks, *contestant, progress)?;
+        if rows.first().is_some_and(|first: &EvaluationRow| first.guided != row.guided) {
+            return Err(RunError::Guided { agent: row.agent });
+        }
+        rows.push(row);
     }
     let evaluation = Evaluation {
         version: EVALUATION_VERSION,
@@ -186,6 +199,10 @@ fn row(
         if trajectories.is_empty() {
             return Err(RunError::AllFaulted { agent, last });
         }
+    }
+    let guided = trajectories.iter().filter(|trajectory| trajectory.guided).count();
+    if guided > 0 && guided < trajectories.len() {
+        return Err(RunError::Guided { agent });
     }
     trajectories.sort_by(|a, b| a.key().cmp(&b.key()));
     let faults = usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(trajectories.len());

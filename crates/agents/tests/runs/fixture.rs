@@ -69,6 +69,7 @@ impl Fixture {
             view: &self.view,
             player,
             knowledge: &*self.knowledge,
+            guide: &(),
             seed: 3,
             folder: &folder,
             stop: &AgentStop::default(),
@@ -87,7 +88,9 @@ impl Fixture {
         let kept = lines.into_iter().filter_map(|mut line| {
             match &mut line {
                 JournalLine::Paused { .. } | JournalLine::Resumed { .. } => return None,
-                JournalLine::Header(_) => {}
+                JournalLine::Header(_)
+                | JournalLine::Guided { .. }
+                | JournalLine::Heard { .. } => {}
                 JournalLine::Decided { clock, .. } | JournalLine::Finish { clock, .. } => {
                     *clock = 0.0;
                 }
