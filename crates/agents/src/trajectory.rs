@@ -584,7 +584,9 @@ mod tests {
         let plain = serde_json::to_string(&trajectory()).unwrap();
         assert!(!plain.contains("guid"), "{plain}");
         let mut guided = Trajectory { guided: true, ..trajectory() };
-        guided.segments.insert(3, Segment { ids: vec![9], ..Segment::text(Source::Guide, "Look.") });
+        guided
+            .segments
+            .insert(3, Segment { ids: vec![9], ..Segment::text(Source::Guide, "Look.") });
         guided.guidance.push(Guidance {
             segment: 3,
             id: "a1".to_owned(),

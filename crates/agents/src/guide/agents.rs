@@ -32,11 +32,7 @@ impl Store {
             self.append(&mut kept, None, vec![Event::Resumed {}])?;
         }
         let Conversation { sent, end, .. } = &kept.conversation;
-        Ok(Opened {
-            expects: kept.conversation.expects(),
-            sent: *sent,
-            is_over: end.is_some(),
-        })
+        Ok(Opened { expects: kept.conversation.expects(), sent: *sent, is_over: end.is_some() })
     }
 
     /// Takes up a turn, and answers with the guidance that the agent does not have yet. Asking twice is

@@ -118,7 +118,9 @@ pub fn for_page(text: &str) -> Cow<'_, str> {
 
 /// Without sequences that begin with ESC, or with one of their forms of eight bits.
 fn without_sequences(text: &str) -> Cow<'_, str> {
-    let is_start = |c: char| matches!(c, '\u{1b}' | '\u{9b}' | '\u{9d}' | '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}');
+    let is_start = |c: char| {
+        matches!(c, '\u{1b}' | '\u{9b}' | '\u{9d}' | '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}')
+    };
     if !text.contains(is_start) {
         return Cow::Borrowed(text);
     }
@@ -137,7 +139,9 @@ fn without_sequences(text: &str) -> Cow<'_, str> {
                 let _ = rest.next_if(|c| ('\u{40}'..='\u{7e}').contains(c));
             }
             // OSC, DCS, SOS, PM, APC: a text up to its terminator, which must be on the same line.
-            Some(']' | 'P' | 'X' | '^' | '_' | '\u{9d}' | '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}') => {
+            Some(
+                ']' | 'P' | 'X' | '^' | '_' | '\u{9d}' | '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}',
+            ) => {
                 while let Some(c) = rest.next_if(|c| !matches!(c, '\n')) {
                     if c == '\u{7}' || c == '\u{9c}' {
                         break;
@@ -190,8 +194,13 @@ mod tests {
             assert!(shown.starts_with('‹'), "{hostile:?} became {shown:?}");
             assert_eq!(defused(&shown), shown, "once is enough");
         }
-        for harmless in ["a < b", "if real_user < 3:", "<really>", "<user>", "x <- real", "<tool_call>", ""] {
-            assert!(matches!(defused(harmless), Cow::Borrowed(same) if same == harmless), "{harmless}");
+        for harmless in
+            ["a < b", "if real_user < 3:", "<really>", "<user>", "x <- real", "<tool_call>", ""]
+        {
+            assert!(
+                matches!(defused(harmless), Cow::Borrowed(same) if same == harmless),
+                "{harmless}"
+            );
         }
     }
 

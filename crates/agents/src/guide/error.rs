@@ -37,7 +37,9 @@ pub enum StoreError {
         found: u64,
     },
     /// A line that is no event.
-    #[error("line {line} of `{path}` is no event; move its folder out of the store to go on without")]
+    #[error(
+        "line {line} of `{path}` is no event; move its folder out of the store to go on without"
+    )]
     Line {
         /// The journal.
         path: Utf8PathBuf,

@@ -192,8 +192,7 @@ impl GuidedRun {
                 Some(last) => self.try_exchange(last, false, told)?.map(drop),
                 None => self.open(),
             };
-            let closed =
-                caught_up.and_then(|()| self.link.channel.close(&self.id, self.have, end));
+            let closed = caught_up.and_then(|()| self.link.channel.close(&self.id, self.have, end));
             match closed {
                 Ok(late) => return Ok(Some(late)),
                 Err(lost) => {

@@ -11,7 +11,9 @@ const LONGEST: usize = 64;
 
 /// A text that is no name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is no name: it needs 1 to {LONGEST} of the characters a-z, A-Z, 0-9, `-` and `_`")]
+#[error(
+    "`{given}` is no name: it needs 1 to {LONGEST} of the characters a-z, A-Z, 0-9, `-` and `_`"
+)]
 pub struct BadName {
     /// What was given, its first characters, as one line.
     given: String,

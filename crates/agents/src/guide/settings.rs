@@ -49,11 +49,9 @@ impl StoreSettings {
             files::write_atomic(&path, text.as_bytes())?;
             return Ok(settings);
         }
-        let settings: Self =
-            toml::from_str(&fs::read_to_string(&path)?).map_err(|source| StoreError::Settings {
-                path: path.clone(),
-                source: Box::new(source),
-            })?;
+        let settings: Self = toml::from_str(&fs::read_to_string(&path)?).map_err(|source| {
+            StoreError::Settings { path: path.clone(), source: Box::new(source) }
+        })?;
         if settings.version != GUIDE_VERSION {
             return Err(StoreError::Version { path, found: settings.version.into() });
         }

@@ -99,6 +99,23 @@ fn read_lines(path: &Utf8Path) -> Result<(Vec<EventLine>, Vec<u64>), StoreError>
     Ok((lines, offsets))
 }
 
+/// Names of the conversations of a store that another process may be at work on, in order.
+///
+/// # Errors
+/// [`StoreError::Io`] if it is no store.
+pub fn list_conversations(store: &Utf8Path) -> Result<Vec<ConversationId>, StoreError> {
+    let mut found = Vec::new();
+    for entry in conversations_of(store).read_dir_utf8()? {
+        let id = entry?.file_name().parse::<ConversationId>();
+        // One that has no line yet is still being opened.
+        found.extend(id.ok().filter(|id| {
+            fs::metadata(journal_of(store, id)).is_ok_and(|journal| journal.len() > 0)
+        }));
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// Reads one conversation of a store that another process may be at work on.
 ///
 /// # Errors

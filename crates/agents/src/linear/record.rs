@@ -7,8 +7,8 @@ use crate::run::header::RunHeader;
 use crate::run::journal::AgentEnd;
 use crate::run::node::NodeId;
 use crate::trajectory::{
-    EpisodeEnding, EpisodeOutcome, Guidance, Omission, Segment, Source, TRAJECTORY_VERSION, Trajectory,
-    TurnRecord,
+    EpisodeEnding, EpisodeOutcome, Guidance, Omission, Segment, Source, TRAJECTORY_VERSION,
+    Trajectory, TurnRecord,
 };
 use jail::exec::Outcome;
 use sandbox::env::EpisodeResult;

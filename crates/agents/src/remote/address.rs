@@ -84,8 +84,7 @@ fn read(text: &str, port: u16) -> Result<ServerAddress, RemoteError> {
         Some((_, host)) => format!("http://..@{host}"),
         None => text.to_owned(),
     };
-    let wrong =
-        |why: &str| RemoteError::Address { address: shown.clone(), why: why.to_owned() };
+    let wrong = |why: &str| RemoteError::Address { address: shown.clone(), why: why.to_owned() };
     let uri: Uri = text.parse().map_err(|_| wrong("it is no URL"))?;
     match uri.scheme_str() {
         Some("http") => {}

@@ -212,11 +212,8 @@ impl AgentRun<'_> {
         self.config.check_feedback(self.task)?;
         let (mut journal, lines) = Journal::open(self.folder)?;
         let blobs = Blobs::new(self.folder);
-        let header = RunHeader {
-            knowledge: knowledge(&blobs)?,
-            guided,
-            ..self.header(settings, &blobs)?
-        };
+        let header =
+            RunHeader { knowledge: knowledge(&blobs)?, guided, ..self.header(settings, &blobs)? };
         let state = RunState::from_lines(&journal_path(self.folder), lines)?;
         if let Some(state) = state {
             self.check(&state.header, &header, &blobs)?;

@@ -36,8 +36,13 @@ enum Fault {
 #[derive(Debug, Clone, Copy)]
 enum Step {
     /// The agent takes a turn, and is killed before it has written down what it heard, if so.
-    Turn { agent_dies: bool },
-    Post { by_bob: bool, large: bool },
+    Turn {
+        agent_dies: bool,
+    },
+    Post {
+        by_bob: bool,
+        large: bool,
+    },
     /// An earlier post is sent again.
     PostAgain(usize),
     Edit(usize),
@@ -108,10 +113,7 @@ impl World {
 struct Wire(Arc<Mutex<World>>);
 
 impl Wire {
-    fn ask<T>(
-        &self,
-        request: impl FnOnce(&Store) -> Result<T, GuideError>,
-    ) -> Result<T, Lost> {
+    fn ask<T>(&self, request: impl FnOnce(&Store) -> Result<T, GuideError>) -> Result<T, Lost> {
         match self.0.lock().unwrap().ask(request) {
             None => Err(Lost::Away("nobody answers".to_owned())),
             Some(answer) => Ok(answer?),

@@ -123,10 +123,8 @@ fn advice_after_the_end_is_late_and_kept() {
         }
         let late = store.post(&id(), ANN, name("b"), says("Just after.")).unwrap();
         assert_eq!(late.state, GuidanceState::Late);
-        let over = store.exchange(
-            &id(),
-            Update { turn: 1, have: 0, listens: true, report: report(1) },
-        );
+        let over =
+            store.exchange(&id(), Update { turn: 1, have: 0, listens: true, report: report(1) });
         assert!(matches!(over, Err(GuideError::Ended)));
         assert!(store.open_conversation(&id(), opening()).unwrap().is_over);
     }
@@ -174,7 +172,9 @@ fn long_texts_are_blobs_and_the_context_of_a_turn_is_what_was_read() {
     let read = |turn| {
         let conversation = store.read(&id(), Clone::clone).unwrap();
         let parts = context(&conversation, store.blobs(), turn)?;
-        Ok::<_, GuideError>(parts.into_iter().map(|part| (part.source, part.text)).collect::<Vec<_>>())
+        Ok::<_, GuideError>(
+            parts.into_iter().map(|part| (part.source, part.text)).collect::<Vec<_>>(),
+        )
     };
     assert_eq!(read(0).unwrap().len(), 2);
     let second = read(1).unwrap();
@@ -193,12 +193,8 @@ fn latest_verdict_counts_and_all_are_kept() {
     let (_kept, folder) = folder();
     let store = opened(&folder);
     tell(&store, 0, 0);
-    let says = |verdict| TurnVerdict {
-        turn: 0,
-        part: TurnPart::Turn,
-        verdict,
-        reason: String::new(),
-    };
+    let says =
+        |verdict| TurnVerdict { turn: 0, part: TurnPart::Turn, verdict, reason: String::new() };
     let counts = |store: &Store| {
         store
             .read(&id(), |conversation| {

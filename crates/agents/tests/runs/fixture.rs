@@ -88,9 +88,8 @@ impl Fixture {
         let kept = lines.into_iter().filter_map(|mut line| {
             match &mut line {
                 JournalLine::Paused { .. } | JournalLine::Resumed { .. } => return None,
-                JournalLine::Header(_)
-                | JournalLine::Guided { .. }
-                | JournalLine::Heard { .. } => {}
+                JournalLine::Header(_) | JournalLine::Guided { .. } | JournalLine::Heard { .. } => {
+                }
                 JournalLine::Decided { clock, .. } | JournalLine::Finish { clock, .. } => {
                     *clock = 0.0;
                 }

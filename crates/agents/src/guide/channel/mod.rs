@@ -67,12 +67,7 @@ impl Channel for () {
         Ok(Delivery { guidance: Vec::new(), hold: None, expects: update.turn + 1 })
     }
 
-    fn close(
-        &mut self,
-        _: &ConversationId,
-        _: u64,
-        _: &End,
-    ) -> Result<Vec<PostedGuidance>, Lost> {
+    fn close(&mut self, _: &ConversationId, _: u64, _: &End) -> Result<Vec<PostedGuidance>, Lost> {
         Ok(Vec::new())
     }
 }
@@ -103,9 +98,7 @@ impl FromStr for OnLost {
         match text.split_once('=') {
             None if text == "continue" => Ok(Self::Continue),
             None if text == "stop" => Ok(Self::Stop),
-            Some(("wait", time)) => {
-                Ok(Self::Wait(time.parse::<Span>().map_err(|_| bad())?.0))
-            }
+            Some(("wait", time)) => Ok(Self::Wait(time.parse::<Span>().map_err(|_| bad())?.0)),
             _ => Err(bad()),
         }
     }
