@@ -55,7 +55,7 @@ pub struct ErrorBody {
     pub error: String,
     /// The piece of guidance as it is, where one could not be changed or came too late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub guidance: Option<PostedGuidance>,
+    pub guidance: Option<Box<PostedGuidance>>,
 }
 
 /// Code of an answer after which a conversation is to be opened again.

@@ -27,7 +27,7 @@ impl Failure {
     }
 
     pub(super) fn with(mut self, piece: PostedGuidance) -> Self {
-        self.body.guidance = Some(piece);
+        self.body.guidance = Some(Box::new(piece));
         self
     }
 }

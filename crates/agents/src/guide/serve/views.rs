@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Turns in one answer.
 const PAGE: usize = 200;
 
-/// Answers `GET /health`: it is up, and its disk takes what is written.
+/// Answers `GET /health`: it is up.
 pub(super) async fn health() -> Json<Value> {
     Json(json!({ "status": "healthy" }))
 }
