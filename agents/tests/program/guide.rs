@@ -263,8 +263,7 @@ fn killed_server_loses_and_doubles_no_advice() {
         let killer = scope.spawn(|| {
             let mut draws = Stream::root(5).child("kills").rng();
             for _ in 0..kills {
-                let pause: f64 = draws.random();
-                std::thread::sleep(Duration::from_millis(300 + (600.0 * pause) as u64));
+                std::thread::sleep(Duration::from_millis(draws.random_range(300..900)));
                 server.lock().unwrap().restart();
             }
         });
@@ -369,6 +368,9 @@ fn streams_that_are_cut_anywhere_miss_no_event() {
                 while let Some((kind, id)) = next_event(&mut lines) {
                     if kind == "change" {
                         seen.push(id);
+                    }
+                    if seen.last() == Some(&last) {
+                        break;
                     }
                 }
             }

@@ -43,11 +43,13 @@ impl Store {
             return Ok(piece.clone());
         }
         check(&what, &kept.conversation)?;
-        let mut events = vec![Event::Guidance { id: id.clone(), what: what.clone() }];
-        if kept.conversation.end.is_some() {
-            events.push(Event::Late { ids: vec![id.clone()] });
-        } else {
+        let is_over = kept.conversation.end.is_some();
+        if !is_over {
             check_room(&kept.conversation, None, &what)?;
+        }
+        let mut events = vec![Event::Guidance { id: id.clone(), what }];
+        if is_over {
+            events.push(Event::Late { ids: vec![id.clone()] });
         }
         self.append(&mut kept, Some(person.name), events)?;
         piece(&kept.conversation, &id)

@@ -77,7 +77,7 @@ fn prefix_of_a_journal_folds_at_any_byte() {
         assert_eq!(read.is_ok(), end >= first, "{end}: {read:?}");
         let whole = journal[..end].matches('\n').count();
         if let Ok((conversation, _)) = read {
-            assert_eq!(conversation.seq as usize, whole);
+            assert_eq!(conversation.seq, whole as u64);
         }
     }
 }
