@@ -141,6 +141,12 @@ impl Evaluation {
     }
 }
 
+/// Whether people could advise in all of the episodes or in none: others are not compared.
+pub(crate) fn is_all_or_none(guided: impl IntoIterator<Item = bool>) -> bool {
+    let mut guided = guided.into_iter();
+    guided.next().is_none_or(|first| guided.all(|other| other == first))
+}
+
 /// A share as a percentage with one decimal.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
@@ -176,6 +182,25 @@ mod tests {
             timed_out: false,
             outcome: EpisodeOutcome::Mle(EpisodeResult { grade, refusal: None }),
             reward: reward(&RewardWeights::DENSE, 1.0, grade.as_ref(), None),
+        }
+    }
+
+    #[test]
+    fn row_says_that_people_could_advise_and_is_written_as_ever_if_not() {
+        let plain = episode("t1", None);
+        let guided = Trajectory { guided: true, ..plain.clone() };
+        let row = |episodes: &[Trajectory]| EvaluationRow::from_trajectories("a", episodes, 0);
+        assert!(row(&[guided.clone()]).guided && !row(&[plain.clone()]).guided);
+        assert!(!serde_json::to_string(&row(&[plain])).unwrap().contains("guided"));
+        for (guided, alike) in [
+            (&[][..], true),
+            (&[true], true),
+            (&[false, false], true),
+            (&[true, true], true),
+            (&[false, true], false),
+            (&[true, false], false),
+        ] {
+            assert_eq!(is_all_or_none(guided.iter().copied()), alike, "{guided:?}");
         }
     }
 

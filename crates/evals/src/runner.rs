@@ -5,7 +5,7 @@
 //! <out>/evaluation.json           the table
 //! ```
 
-use crate::evaluation::{EVALUATION_VERSION, Evaluation, EvaluationRow};
+use crate::evaluation::{EVALUATION_VERSION, Evaluation, EvaluationRow, is_all_or_none};
 use agents::remote::RemoteError;
 use agents::scaffold::react::MleWorld;
 use agents::scaffold::runner::{RunnerContext, ScriptedError, ScriptedJob, run_episodes};
@@ -141,10 +141,11 @@ pub fn evaluate(
     let mut rows = Vec::new();
     for contestant in contestants {
         let row = row(protocol, &tasks, *contestant, progress)?;
-        if rows.first().is_some_and(|first: &EvaluationRow| first.guided != row.guided) {
-            return Err(RunError::Guided { agent: row.agent });
-        }
+        let agent = row.agent.clone();
         rows.push(row);
+        if !is_all_or_none(rows.iter().map(|row: &EvaluationRow| row.guided)) {
+            return Err(RunError::Guided { agent });
+        }
     }
     let evaluation = Evaluation {
         version: EVALUATION_VERSION,
@@ -200,8 +201,7 @@ fn row(
             return Err(RunError::AllFaulted { agent, last });
         }
     }
-    let guided = trajectories.iter().filter(|trajectory| trajectory.guided).count();
-    if guided > 0 && guided < trajectories.len() {
+    if !is_all_or_none(trajectories.iter().map(|trajectory| trajectory.guided)) {
         return Err(RunError::Guided { agent });
     }
     trajectories.sort_by(|a, b| a.key().cmp(&b.key()));
