@@ -585,8 +585,8 @@ fn full_disk_is_said_and_nothing_is_lost() {
     assert_eq!(known["headline"]["turns"], json!(turn));
     assert_eq!(known["guidance"].as_array().unwrap().len(), kept);
     let mut guided = run(&server, None);
-    let heard = guided.listen(turn + 1, &told, &|| false).unwrap();
-    assert!(heard.is_empty());
+    let heard = guided.listen(turn, &told, &|| false).unwrap();
+    assert!(heard.len() <= kept);
 }
 
 #[test]

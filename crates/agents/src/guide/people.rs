@@ -55,7 +55,7 @@ impl Store {
         piece(&kept.conversation, &id)
     }
 
-    /// Changes a piece that is queued.
+    /// Changes a piece that is queued. Asking twice is harmless, even where it was sent in between.
     ///
     /// # Errors
     /// [`GuideError::NotQueued`] with its state if it is too late for that; [`GuideError::NotYours`] for
@@ -70,7 +70,8 @@ impl Store {
         let kept = self.find(conversation)?;
         let mut kept = kept_of(&kept);
         let known = own(&kept.conversation, person, id)?;
-        if known.what == what && known.state == GuidanceState::Queued {
+        // Sent again, because an answer was lost.
+        if known.what == what && known.state != GuidanceState::Retracted {
             return Ok(known);
         }
         check(&what, &kept.conversation)?;

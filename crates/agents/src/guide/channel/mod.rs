@@ -145,7 +145,7 @@ mod tests {
         for (text, on_lost) in [
             ("continue", OnLost::Continue),
             ("stop", OnLost::Stop),
-            ("wait=2m", OnLost::Wait(Duration::from_mins(2))),
+            ("wait=120s", OnLost::Wait(Duration::from_mins(2))),
         ] {
             assert_eq!(text.parse(), Ok(on_lost));
             assert_eq!(on_lost.to_string(), text);
