@@ -190,6 +190,7 @@ fn run(server: &Server, token: Option<&str>) -> GuidedRun {
     GuidedRun::new(GuideLink { channel, on_lost: OnLost::Continue }, id(), opening(), [])
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the record of a run may be unreadable")]
 fn told(turn: u32) -> Result<TurnReport, agents::run::journal::JournalError> {
     Ok(report(turn))
 }
@@ -316,7 +317,7 @@ fn next_event(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> Opti
     for line in lines {
         let line = line.ok()?;
         if let Some(value) = line.strip_prefix("event:") {
-            kind = value.trim().to_owned();
+            value.trim().clone_into(&mut kind);
         } else if let Some(value) = line.strip_prefix("id:") {
             id = value.trim().parse().unwrap();
         } else if line.is_empty() && !kind.is_empty() {

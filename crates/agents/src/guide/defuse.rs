@@ -2,6 +2,7 @@
 //! must do nothing to a terminal or a page.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// Names of tags that only this program may write: those around advice, and those around observations,
 /// behind which advice would stand.
@@ -110,7 +111,9 @@ pub fn for_page(text: &str) -> Cow<'_, str> {
                 out.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'));
             }
             '\u{7f}' => out.push('\u{2421}'),
-            c => out.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
+            c => {
+                let _ = write!(out, "⟨U+{:04X}⟩", u32::from(c));
+            }
         }
     }
     Cow::Owned(out)
@@ -152,14 +155,13 @@ fn without_sequences(text: &str) -> Cow<'_, str> {
                     }
                 }
             }
-            // A line end is shown, whatever stands before it.
-            Some(c @ ('\n' | '\t')) => out.push(c),
             // Intermediates and one final character, or a character alone.
             Some('\u{20}'..='\u{2f}') => {
                 while rest.next_if(|c| ('\u{20}'..='\u{2f}').contains(c)).is_some() {}
                 let _ = rest.next_if(|c| ('\u{30}'..='\u{7e}').contains(c));
             }
             Some('\u{30}'..='\u{7e}') | None => {}
+            // No sequence: a line end is shown, whatever stands before it.
             Some(c) => out.push(c),
         }
     }

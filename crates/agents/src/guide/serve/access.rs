@@ -71,28 +71,28 @@ pub(super) struct Caller {
 impl Caller {
     /// Refuses who may not look.
     pub(super) fn reads(&self) -> Result<(), Failure> {
-        self.check(!matches!(self.role, Some(Role::Agent)), "viewer")
+        check(!matches!(self.role, Some(Role::Agent)), "viewer")
     }
 
     /// A person who may advise; refuses others.
     pub(super) fn advises(&self) -> Result<Person<'_>, Failure> {
         let may = matches!(self.role, None | Some(Role::Annotator | Role::Lead));
-        self.check(may, "annotator")?;
+        check(may, "annotator")?;
         Ok(Person { name: &self.name, leads: matches!(self.role, None | Some(Role::Lead)) })
     }
 
     /// Refuses who is no agent.
     pub(super) fn acts(&self) -> Result<(), Failure> {
-        self.check(matches!(self.role, None | Some(Role::Agent)), "agent")
+        check(matches!(self.role, None | Some(Role::Agent)), "agent")
     }
+}
 
-    fn check(&self, may: bool, needed: &str) -> Result<(), Failure> {
-        if may {
-            return Ok(());
-        }
-        let said = format!("this needs the role `{needed}`");
-        Err(Failure::new(StatusCode::FORBIDDEN, "role", said))
+fn check(may: bool, needed: &str) -> Result<(), Failure> {
+    if may {
+        return Ok(());
     }
+    let said = format!("this needs the role `{needed}`");
+    Err(Failure::new(StatusCode::FORBIDDEN, "role", said))
 }
 
 impl Access {
