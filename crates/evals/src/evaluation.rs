@@ -190,8 +190,9 @@ mod tests {
         let plain = episode("t1", None);
         let guided = Trajectory { guided: true, ..plain.clone() };
         let row = |episodes: &[Trajectory]| EvaluationRow::from_trajectories("a", episodes, 0);
-        assert!(row(&[guided.clone()]).guided && !row(&[plain.clone()]).guided);
-        assert!(!serde_json::to_string(&row(&[plain])).unwrap().contains("guided"));
+        let (guided, plain) = (row(&[guided]), row(&[plain]));
+        assert!(guided.guided && !plain.guided);
+        assert!(!serde_json::to_string(&plain).unwrap().contains("guided"));
         for (guided, alike) in [
             (&[][..], true),
             (&[true], true),
