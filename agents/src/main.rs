@@ -2,6 +2,7 @@
 
 mod bench;
 mod cli;
+mod guide;
 mod knowledge;
 mod players;
 mod replay;
@@ -36,6 +37,10 @@ fn main() -> ExitCode {
         .with_ansi(io::stderr().is_terminal())
         .with_writer(io::stderr)
         .init();
+    // The server has signals of its own.
+    if let Command::Guide(command) = &cli.command {
+        return ended(guide::guide(command));
+    }
     let result = stop_on_signal().and_then(|stop| match &cli.command {
         Command::Run(args) => run::run(args, &stop),
         Command::Eval(args) => bench::eval(args, &stop),
@@ -44,7 +49,12 @@ fn main() -> ExitCode {
         Command::Replay(args) => replay::replay(args, &stop),
         Command::Tree(args) => tree::tree(args),
         Command::Knowledge(command) => knowledge::knowledge(command),
+        Command::Guide(command) => guide::guide(command),
     });
+    ended(result)
+}
+
+fn ended(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| {
         complain(&format!("error: {error:#}"));
         ExitCode::from(FAILED)

@@ -70,6 +70,7 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AgentStop) -> Result<ExitCode> {
         view: &view,
         player: &player,
         knowledge: &knowledge,
+        guide: &(),
         seed: header.seed,
         folder: &args.out,
         stop,

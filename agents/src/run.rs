@@ -1,6 +1,7 @@
 //! `agents run`: one agent on one task.
 
 use crate::cli::RunArgs;
+use crate::guide::RunGuide;
 use crate::players::Players;
 use crate::{INCOMPLETE, INTERRUPTED, complain, say};
 use agents::preset::Preset;
@@ -44,6 +45,7 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
     let direction = suite.grader(task)?.direction();
     let python = PythonFacts::ask(suite.sandbox())?;
     let view = TaskView::of(task, direction, &config.policy, &python, weights.as_ref())?;
+    let guide = RunGuide::open(args)?;
     let player = players.player(task, direction, args.seed)?;
     let run = AgentRun {
         suite: &suite,
@@ -53,6 +55,7 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
         view: &view,
         player: &*player,
         knowledge: &*base,
+        guide: &guide,
         seed: args.seed,
         folder: &args.out,
         stop,

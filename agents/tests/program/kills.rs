@@ -49,7 +49,10 @@ fn timeless(run: &Utf8Path) -> Vec<String> {
     let mut kept: Vec<(u32, u8, String)> = Vec::new();
     for mut line in lines {
         let key = match &mut line {
-            JournalLine::Paused { .. } | JournalLine::Resumed { .. } => continue,
+            JournalLine::Paused { .. }
+            | JournalLine::Resumed { .. }
+            | JournalLine::Guided { .. }
+            | JournalLine::Heard { .. } => continue,
             JournalLine::Header(_) => (0, 0),
             JournalLine::Decided { clock, node, .. } => {
                 *clock = 0.0;

@@ -126,6 +126,7 @@ impl Closed {
             feedback: self.feedback,
             segments: conversation.segments,
             omissions: conversation.omissions,
+            guided: false,
             guidance: Vec::new(),
             summaries: Vec::new(),
             turns: self.turns,

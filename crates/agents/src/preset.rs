@@ -99,8 +99,11 @@ impl ScaffoldSettings {
     /// Begins a run, or goes on with it, until it is over or has to pause.
     ///
     /// # Errors
-    /// [`AgentRunError`].
+    /// [`AgentRunError`]; [`AgentRunError::NoGuidance`] if people are to advise a search.
     pub fn play(&self, run: AgentRun<'_>) -> Result<AgentRest, AgentRunError> {
+        if !matches!(self, Self::Linear(_)) && run.guide.link().is_some() {
+            return Err(AgentRunError::NoGuidance);
+        }
         match self {
             Self::Search(settings) => Search { run, settings }.run(),
             Self::AutoMind(settings) => AutoMind { run, settings }.run(),

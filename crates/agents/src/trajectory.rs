@@ -259,6 +259,10 @@ pub struct Trajectory {
     /// The feedback mode of the tool `Score`; `None` outside of MLE tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
+    /// Whether people could advise the agent, and its prompt said so. Such an episode is never compared
+    /// with one without. Left out of files if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub guided: bool,
     /// The conversation, in order and in full.
     pub segments: Vec<Segment>,
     /// What of it the agent did not see any more, and from when on.
@@ -292,6 +296,8 @@ struct TrajectoryFile {
     agent: String,
     attempt: u64,
     feedback: Option<Feedback>,
+    #[serde(default)]
+    guided: bool,
     segments: Vec<Segment>,
     #[serde(default)]
     omissions: Vec<Omission>,
@@ -328,6 +334,7 @@ impl TryFrom<TrajectoryFile> for Trajectory {
             agent: raw.agent,
             attempt: raw.attempt,
             feedback: raw.feedback,
+            guided: raw.guided,
             segments: raw.segments,
             omissions: raw.omissions,
             guidance: raw.guidance,
@@ -481,6 +488,7 @@ mod tests {
             agent: "policy".to_owned(),
             attempt: 3,
             feedback: Some(Feedback::Tier),
+            guided: false,
             segments: vec![
                 segment(Source::Prompt, &[1, 2]),
                 segment(Source::Model, &[3, 4, 5]),
@@ -569,6 +577,28 @@ mod tests {
             let refused = serde_json::from_str::<Trajectory>(&text.replace(from, to)).unwrap_err();
             assert!(refused.to_string().contains(message), "{refused}");
         }
+    }
+
+    #[test]
+    fn guided_trajectory_says_what_was_heard_and_an_unguided_one_is_written_as_ever() {
+        let plain = serde_json::to_string(&trajectory()).unwrap();
+        assert!(!plain.contains("guid"), "{plain}");
+        let mut guided = Trajectory { guided: true, ..trajectory() };
+        guided
+            .segments
+            .insert(3, Segment { ids: vec![9], ..Segment::text(Source::Guide, "Look.") });
+        guided.guidance.push(Guidance {
+            segment: 3,
+            id: "a1".to_owned(),
+            by: "ann".to_owned(),
+            about: Some(0),
+            text: "Look.".to_owned(),
+            waited_seconds: 2.5,
+        });
+        let text = serde_json::to_string(&guided).unwrap();
+        assert_eq!(serde_json::from_str::<Trajectory>(&text).unwrap(), guided);
+        let trained = std::iter::zip(guided.ids(), guided.mask()).filter(|(_, trained)| *trained);
+        assert_eq!(trained.map(|(id, _)| id).collect::<Vec<_>>(), [3, 4, 5, 7]);
     }
 
     #[test]

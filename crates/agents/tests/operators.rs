@@ -54,6 +54,7 @@ impl SearchedTask {
             view: &view,
             player: &player,
             knowledge: &(),
+            guide: &(),
             seed: 3,
             folder: &found.searches().join("deep/run"),
             stop: &AgentStop::default(),

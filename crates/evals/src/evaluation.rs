@@ -38,6 +38,10 @@ pub struct Evaluation {
 pub struct EvaluationRow {
     /// Name of the agent.
     pub agent: String,
+    /// Whether people could advise it. Rows with and without are not for one table. Left out of files
+    /// if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub guided: bool,
     /// Number of graded episodes.
     pub episodes: usize,
     /// Episodes lost to faults of ours, which count nowhere else.
@@ -78,6 +82,7 @@ impl EvaluationRow {
             by_task.values().map(|rewards| mean(rewards.iter().copied())).collect();
         Self {
             agent: agent.to_owned(),
+            guided: trajectories.iter().any(|trajectory| trajectory.guided),
             episodes: trajectories.len(),
             faults,
             reward: mean(trajectories.iter().map(|t| t.reward.total())),
@@ -136,6 +141,12 @@ impl Evaluation {
     }
 }
 
+/// Whether people could advise in all of the episodes or in none: others are not compared.
+pub(crate) fn is_all_or_none(guided: impl IntoIterator<Item = bool>) -> bool {
+    let mut guided = guided.into_iter();
+    guided.next().is_none_or(|first| guided.all(|other| other == first))
+}
+
 /// A share as a percentage with one decimal.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
@@ -163,6 +174,7 @@ mod tests {
             feedback: Some(Feedback::Tier),
             segments: Vec::new(),
             omissions: Vec::new(),
+            guided: false,
             guidance: Vec::new(),
             summaries: Vec::new(),
             turns: Vec::new(),
@@ -170,6 +182,26 @@ mod tests {
             timed_out: false,
             outcome: EpisodeOutcome::Mle(EpisodeResult { grade, refusal: None }),
             reward: reward(&RewardWeights::DENSE, 1.0, grade.as_ref(), None),
+        }
+    }
+
+    #[test]
+    fn row_says_that_people_could_advise_and_is_written_as_ever_if_not() {
+        let plain = episode("t1", None);
+        let guided = Trajectory { guided: true, ..plain.clone() };
+        let row = |episodes: &[Trajectory]| EvaluationRow::from_trajectories("a", episodes, 0);
+        let (guided, plain) = (row(&[guided]), row(&[plain]));
+        assert!(guided.guided && !plain.guided);
+        assert!(!serde_json::to_string(&plain).unwrap().contains("guided"));
+        for (guided, alike) in [
+            (&[][..], true),
+            (&[true], true),
+            (&[false, false], true),
+            (&[true, true], true),
+            (&[false, true], false),
+            (&[true, false], false),
+        ] {
+            assert_eq!(is_all_or_none(guided.iter().copied()), alike, "{guided:?}");
         }
     }
 

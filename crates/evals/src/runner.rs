@@ -5,7 +5,7 @@
 //! <out>/evaluation.json           the table
 //! ```
 
-use crate::evaluation::{EVALUATION_VERSION, Evaluation, EvaluationRow};
+use crate::evaluation::{EVALUATION_VERSION, Evaluation, EvaluationRow, is_all_or_none};
 use agents::grammar::ToolCallFormat;
 use agents::play::World;
 use agents::remote::RemoteError;
@@ -104,6 +104,15 @@ pub enum RunError {
         #[source]
         source: AgentError,
     },
+    /// Episodes with and without advice of people.
+    #[error(
+        "people advised some of the episodes and not others (`{agent}`): they are different tasks and \
+         are not compared; evaluate them in folders of their own"
+    )]
+    Guided {
+        /// The agent whose episodes are not like those before.
+        agent: String,
+    },
     /// Every episode of an agent broke.
     #[error("every episode of `{agent}` broke; the error of the last one: {last}")]
     AllFaulted {
@@ -133,7 +142,12 @@ pub fn evaluate(
     protocol.world.rules.reward.check_tasks(tasks.iter().copied())?;
     let mut rows = Vec::new();
     for contestant in contestants {
-        rows.push(row(protocol, &tasks, *contestant, progress)?);
+        let row = row(protocol, &tasks, *contestant, progress)?;
+        let agent = row.agent.clone();
+        rows.push(row);
+        if !is_all_or_none(rows.iter().map(|row: &EvaluationRow| row.guided)) {
+            return Err(RunError::Guided { agent });
+        }
     }
     let evaluation = Evaluation {
         version: EVALUATION_VERSION,
@@ -188,6 +202,9 @@ fn row(
         if trajectories.is_empty() {
             return Err(RunError::AllFaulted { agent, last });
         }
+    }
+    if !is_all_or_none(trajectories.iter().map(|trajectory| trajectory.guided)) {
+        return Err(RunError::Guided { agent });
     }
     trajectories.sort_by(|a, b| a.key().cmp(&b.key()));
     let faults = usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(trajectories.len());

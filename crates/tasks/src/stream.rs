@@ -8,6 +8,23 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
+use std::fmt::Write as _;
+use std::io::{self, Read as _};
+
+/// An id or a secret that cannot be guessed: 32 hexadecimal digits from the system's generator. Never
+/// for draws that a result depends on; those come from a [`Stream`].
+///
+/// # Errors
+/// The system's.
+pub fn unguessable() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    fs_err::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    let mut digits = String::with_capacity(32);
+    for byte in bytes {
+        let _ = write!(digits, "{byte:02x}");
+    }
+    Ok(digits)
+}
 
 /// An address in the tree of random streams. Cheap to copy; draws nothing itself.
 ///

@@ -86,7 +86,7 @@ fn escape(text: &str, kept: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// Whether a terminal acts on a character, or shows what is around it otherwise than it is.
-pub(crate) fn is_active(c: char) -> bool {
+pub fn is_active(c: char) -> bool {
     c.is_control()
         || matches!(c,
             // Marks, embeddings, overrides and isolates of direction.

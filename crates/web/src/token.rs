@@ -37,25 +37,36 @@ impl Token {
         Ok(Self(blake3::hash(secret.as_bytes())))
     }
 
-    /// Whether the headers of a request carry it. Takes the same time for every wrong secret:
-    /// hashes are compared, and those in constant time.
-    pub fn is_in(&self, headers: &HeaderMap) -> bool {
+    /// The token whose hash is written in hexadecimal digits; `None` if they are no hash.
+    pub fn from_hex(hash: &str) -> Option<Self> {
+        blake3::Hash::from_hex(hash).ok().map(Self)
+    }
+
+    /// Its hash in hexadecimal digits, as files have it. The secret does not follow from it.
+    pub fn hex(&self) -> String {
+        self.0.to_hex().to_string()
+    }
+
+    /// The token that the headers of a request show, whether or not anybody knows it.
+    pub fn shown_in(headers: &HeaderMap) -> Option<Self> {
         let authorization = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let Some((scheme, value)) = authorization.and_then(|value| value.split_once(' ')) else {
-            return false;
-        };
+        let (scheme, value) = authorization.and_then(|value| value.split_once(' '))?;
         let secret = if scheme.eq_ignore_ascii_case("bearer") {
             value.trim().as_bytes().to_vec()
         } else if scheme.eq_ignore_ascii_case("basic") {
-            let Ok(pair) = STANDARD.decode(value.trim()) else { return false };
-            match pair.iter().position(|byte| *byte == b':') {
-                Some(colon) => pair[colon + 1..].to_vec(),
-                None => return false,
-            }
+            let pair = STANDARD.decode(value.trim()).ok()?;
+            let colon = pair.iter().position(|byte| *byte == b':')?;
+            pair[colon + 1..].to_vec()
         } else {
-            return false;
+            return None;
         };
-        blake3::hash(&secret) == self.0
+        Some(Self(blake3::hash(&secret)))
+    }
+
+    /// Whether the headers of a request carry it. Takes the same time for every wrong secret:
+    /// hashes are compared, and those in constant time.
+    pub fn is_in(&self, headers: &HeaderMap) -> bool {
+        Self::shown_in(headers).is_some_and(|shown| shown == *self)
     }
 }
 
@@ -103,5 +114,7 @@ mod tests {
         assert!(!accepts(&basic("open sesame, please:")));
         assert!(!token.is_in(&HeaderMap::new()));
         assert_eq!(format!("{token:?}"), "Token(..)");
+        assert_eq!(Token::from_hex(&token.hex()), Some(token));
+        assert_eq!(Token::from_hex("open sesame"), None);
     }
 }

@@ -6,10 +6,9 @@ use super::server::ServerState;
 use super::session::Session;
 use crate::env::CloseReason;
 use std::collections::HashMap;
-use std::fmt::Write as _;
-use std::io::{self, Read as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tasks::stream::unguessable;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
@@ -40,17 +39,6 @@ pub(super) enum SessionEnd {
     Closed,
     /// It ends when its WebSocket is closed.
     Closing,
-}
-
-/// An id that cannot be guessed.
-fn draw_id() -> io::Result<String> {
-    let mut bytes = [0; 16];
-    fs_err::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    let mut id = String::new();
-    for byte in bytes {
-        let _ = write!(id, "{byte:02x}");
-    }
-    Ok(id)
 }
 
 fn unknown(id: &str) -> ProtocolError {
@@ -108,7 +96,7 @@ impl Sessions {
         socket: bool,
         seat: OwnedSemaphorePermit,
     ) -> Result<Arc<Session>, ProtocolError> {
-        let id = draw_id().map_err(|error| {
+        let id = unguessable().map_err(|error| {
             tracing::error!(%error, "no id could be drawn");
             ProtocolError::new(Code::SessionError, "the server cannot draw an id for the session")
         })?;
@@ -216,7 +204,7 @@ mod tests {
 
     #[test]
     fn ids_are_long_and_differ() {
-        let (one, other) = (draw_id().unwrap(), draw_id().unwrap());
+        let (one, other) = (unguessable().unwrap(), unguessable().unwrap());
         assert_eq!(one.len(), 32);
         assert_ne!(one, other);
     }

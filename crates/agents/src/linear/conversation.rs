@@ -1,5 +1,7 @@
 //! The conversation of a linear agent: all turns, and which of them it is still shown.
 
+use super::guidance::advice_message;
+use crate::guide::guidance::DeliveredGuidance;
 use crate::overflow::{SeenTurn, surplus};
 use crate::run::node::NodeId;
 use crate::run::player::LinearAgent;
@@ -19,6 +21,8 @@ pub(super) struct PastTurn {
     pub(super) failed: bool,
     /// The script that it ran, with the validation score that was printed.
     pub(super) script: Option<(String, Option<f64>)>,
+    /// Advice that was delivered after it. It is shown even where the turn no longer is.
+    pub(super) heard: Vec<DeliveredGuidance>,
 }
 
 impl PastTurn {
@@ -46,7 +50,12 @@ impl LinearConversation {
     /// What is asked with.
     pub(super) fn messages(&self) -> Vec<Message> {
         let mut messages = self.opening.clone();
-        for (_, turn) in self.shown() {
+        for (number, turn) in self.turns.iter().enumerate() {
+            let advice = turn.heard.iter().map(advice_message);
+            if self.left_out.contains(&number) {
+                messages.extend(advice);
+                continue;
+            }
             let answer =
                 if turn.answer.trim().is_empty() { "(nothing)" } else { turn.answer.as_str() };
             messages.push(Message::new(Role::Assistant, answer));
@@ -56,6 +65,7 @@ impl LinearConversation {
                 LinearAgent::MleAgent => turn.reply.clone(),
             };
             messages.push(Message::new(Role::User, reply));
+            messages.extend(advice);
         }
         messages
     }
@@ -77,7 +87,7 @@ impl LinearConversation {
 
     /// Its length, at four characters a token.
     pub(super) fn tokens(&self) -> usize {
-        self.opening_tokens() + self.shown().map(|(_, turn)| turn.tokens()).sum::<usize>()
+        self.fixed_tokens() + self.shown().map(|(_, turn)| turn.tokens()).sum::<usize>()
     }
 
     /// Leaves out what does not fit into `room` tokens; returns whether there was anything to leave
@@ -87,7 +97,7 @@ impl LinearConversation {
             .shown()
             .map(|(number, turn)| (number, SeenTurn { tokens: turn.tokens(), failed: turn.failed }))
             .unzip();
-        let surplus = surplus(self.opening_tokens(), &turns, room);
+        let surplus = surplus(self.fixed_tokens(), &turns, room);
         let any = !surplus.is_empty();
         self.leave_out(surplus.into_iter().map(|index| numbers[index]));
         any
@@ -109,8 +119,11 @@ impl LinearConversation {
         turns.filter(|(number, _)| !self.left_out.contains(number))
     }
 
-    fn opening_tokens(&self) -> usize {
-        self.opening.iter().map(|message| tokens(&message.content)).sum()
+    /// The length of what is always shown: the opening, and advice.
+    fn fixed_tokens(&self) -> usize {
+        let opening = self.opening.iter().map(|message| tokens(&message.content));
+        let heard = self.turns.iter().flat_map(|turn| &turn.heard);
+        opening.chain(heard.map(|piece| tokens(&piece.text))).sum()
     }
 }
 
@@ -132,6 +145,7 @@ mod tests {
             reply: "r".repeat(24),
             failed,
             script: Some((format!("script {metric}"), Some(metric))),
+            heard: Vec::new(),
         }
     }
 

@@ -4,8 +4,12 @@
 //!
 //! A run that was killed goes on with the conversation that it had. Scripts of the ReAct agent
 //! share a work dir, so they are run again first.
+//!
+//! In a guided run, every turn is told in a conversation that people read, and what they advise is
+//! written down and shown before the next question ([`guide`](crate::guide)).
 
 mod conversation;
+mod guidance;
 mod mle_agent;
 mod react;
 mod record;

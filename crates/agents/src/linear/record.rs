@@ -1,19 +1,17 @@
 //! The trajectory of a linear agent's run, as the trainer reads it.
 
 use super::conversation::LinearConversation;
+use super::guidance::advice;
 use crate::reward::{RewardWeights, reward};
 use crate::run::header::RunHeader;
 use crate::run::journal::AgentEnd;
 use crate::run::node::NodeId;
 use crate::trajectory::{
-    EpisodeEnding, EpisodeOutcome, Omission, Segment, Source, TRAJECTORY_VERSION, Trajectory,
-    TurnRecord,
+    EpisodeEnding, EpisodeOutcome, Guidance, Omission, Segment, Source, TRAJECTORY_VERSION,
+    Trajectory, TurnRecord,
 };
 use jail::exec::Outcome;
 use sandbox::env::EpisodeResult;
-
-/// Segments of a prompt: the system message, and the task.
-const PROMPT_SEGMENTS: usize = 2;
 
 /// A run that is over.
 pub(super) struct FinishedTurns<'a> {
@@ -40,20 +38,36 @@ pub(super) fn trajectory(finished: FinishedTurns<'_>) -> Option<Trajectory> {
     let opening = conversation.opening.iter();
     let mut segments: Vec<Segment> =
         opening.map(|message| Segment::text(Source::Prompt, &message.content)).collect();
+    // Where each turn begins, and the one after the last.
+    let mut places = Vec::new();
+    let mut guidance = Vec::new();
     for turn in &conversation.turns {
+        places.push(segments.len());
         segments.push(Segment::text(Source::Model, &turn.answer));
         segments.push(Segment::text(Source::Environment, &turn.reply));
+        for piece in &turn.heard {
+            guidance.push(Guidance {
+                segment: segments.len(),
+                id: piece.id.to_string(),
+                by: piece.by.clone(),
+                about: piece.about,
+                text: piece.text.clone(),
+                waited_seconds: piece.waited_seconds,
+            });
+            segments.push(Segment::text(Source::Guide, advice(piece)));
+        }
     }
+    places.push(segments.len());
     segments.extend(last.map(|answer| Segment::text(Source::Model, answer)));
     let mut omissions = Vec::new();
     let mut before: &[NodeId] = &[];
     for (turn, left_out) in left_out.iter().enumerate() {
         let new = left_out.iter().filter(|turn| !before.contains(turn));
-        let at = |turn: usize| PROMPT_SEGMENTS + 2 * turn;
+        // Advice after a turn is still shown.
         let new: Vec<usize> =
-            new.flat_map(|turn| [at(turn.index()), at(turn.index()) + 1]).collect();
+            new.flat_map(|turn| [places[turn.index()], places[turn.index()] + 1]).collect();
         if !new.is_empty() {
-            omissions.push(Omission { before: at(turn), segments: new });
+            omissions.push(Omission { before: places[turn], segments: new });
         }
         before = left_out;
     }
@@ -66,7 +80,8 @@ pub(super) fn trajectory(finished: FinishedTurns<'_>) -> Option<Trajectory> {
         feedback: Some(header.feedback),
         segments,
         omissions,
-        guidance: Vec::new(),
+        guided: header.guided,
+        guidance,
         summaries: Vec::new(),
         timed_out: records.iter().any(|turn| turn.outcome == Some(Outcome::TimedOut)),
         turns: records,

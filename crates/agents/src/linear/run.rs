@@ -2,11 +2,18 @@
 //! before anything depends on it.
 
 use super::conversation::{LinearConversation, PastTurn};
+use super::guidance::{guided_opening, thought_and_action};
 use super::mle_agent::MleAgentTurns;
 use super::react::ReactTurns;
 use super::record::{FinishedTurns, trajectory};
 use super::settings::{LinearSettings, LongConversation};
 use super::turn::{Counts, EarlierTurn, TurnForm, TurnResult};
+use crate::guide::channel::GuideLink;
+use crate::guide::defuse::defused;
+use crate::guide::guidance::DeliveredGuidance;
+use crate::guide::guided_run::{GuidedRun, Interrupted};
+use crate::guide::ids::ConversationId;
+use crate::guide::turn::{End, Opening, TurnReport};
 use crate::run::agent::{AgentRest, AgentRun, AgentRunError, TakenUp};
 use crate::run::header::RunHeader;
 use crate::run::journal::{AgentEnd, JournalError, JournalLine};
@@ -18,6 +25,7 @@ use camino::Utf8Path;
 use llm::{Message, Role};
 use sandbox::env::{EpisodeFault, EpisodeResult, grade_submission};
 use serde_json::json;
+use std::borrow::Cow;
 use std::time::Duration;
 use tasks::files;
 
@@ -41,6 +49,10 @@ struct Earlier {
     answers: Vec<String>,
     /// What each turn was not shown.
     left_out: Vec<Vec<NodeId>>,
+    /// Advice, with the turn after which it was delivered.
+    heard: Vec<(NodeId, DeliveredGuidance)>,
+    /// The conversation in which people advise it.
+    conversation: Option<ConversationId>,
     clock: f64,
 }
 
@@ -50,7 +62,9 @@ impl Linear<'_> {
     /// # Errors
     /// [`AgentRunError`].
     pub fn run(&self) -> Result<AgentRest, AgentRunError> {
-        let taken = self.run.take_up(json!({ "linear": self.settings }))?;
+        let link = self.run.guide.link();
+        let settings = json!({ "linear": self.settings });
+        let taken = self.run.take_up_guided(settings, link.is_some())?;
         if let Some((chosen, why)) = taken.state.finish {
             return Ok(AgentRest::Finished { chosen, why });
         }
@@ -65,11 +79,19 @@ impl Linear<'_> {
         if is_old {
             open.append(&JournalLine::Resumed { clock: earlier.clock, changed })?;
         }
-        let conversation = LinearConversation::new(self.settings.agent, form.opening()?);
-        let mut turns = Turns { linear: self, open: &open, form, conversation, earlier };
+        let (mut opening, mut guide) = (form.opening()?, None);
+        if let Some(link) = link {
+            opening = guided_opening(opening);
+            guide = Some(self.guided_run(link, &open, &earlier, &opening)?);
+        }
+        let conversation = LinearConversation::new(self.settings.agent, opening);
+        let mut turns = Turns { linear: self, open: &open, form, conversation, earlier, guide };
         turns.restore()?;
         match turns.take() {
-            Ok(why) => turns.finish(why),
+            Ok(why) => match turns.finish(why) {
+                Ok(rest) => Ok(rest),
+                Err(undone) => open.rest(undone),
+            },
             Err(undone) => open.rest(undone),
         }
     }
@@ -89,8 +111,44 @@ impl Linear<'_> {
             answers.push(answer.map_or_else(|| Ok(String::new()), |hash| taken.blobs.text(hash))?);
             left_out.push(asked.map(|asked| asked.left_out_turns.clone()).unwrap_or_default());
         }
-        let (header, facts) = (state.header.clone(), state.turns.clone());
-        Ok(Earlier { header, facts, answers, left_out, clock: state.clock })
+        Ok(Earlier {
+            header: state.header.clone(),
+            facts: state.turns.clone(),
+            answers,
+            left_out,
+            heard: state.heard.clone(),
+            conversation: state.conversation.clone(),
+            clock: state.clock,
+        })
+    }
+
+    /// The run's end of the conversation in which people advise it, whose name is written down first.
+    fn guided_run(
+        &self,
+        link: GuideLink,
+        open: &OpenRun<'_>,
+        earlier: &Earlier,
+        prompt: &[Message],
+    ) -> Result<GuidedRun, AgentRunError> {
+        let id = if let Some(id) = &earlier.conversation {
+            id.clone()
+        } else {
+            let conversation = ConversationId::draw().map_err(AgentRunError::Guide)?;
+            open.append(&JournalLine::Guided { conversation: conversation.clone() })?;
+            conversation
+        };
+        let RunHeader { task, scaffold, player, seed, feedback, .. } = &earlier.header;
+        let opening = Opening {
+            task: task.clone(),
+            agent: format!("{scaffold}/{player}"),
+            attempt: *seed,
+            turns: self.settings.turns,
+            seconds: self.settings.seconds,
+            feedback: Some(*feedback),
+            prompt: prompt.to_vec(),
+        };
+        let heard = earlier.heard.iter().map(|(_, piece)| (piece.id.clone(), piece.seq));
+        Ok(GuidedRun::new(link, id, opening, heard))
     }
 
     /// The work of the agent as the earlier turns left it, and the turns that came out otherwise.
@@ -120,6 +178,16 @@ struct Turns<'a> {
     form: Box<dyn TurnForm + 'a>,
     conversation: LinearConversation,
     earlier: Earlier,
+    /// Of a guided run.
+    guide: Option<GuidedRun>,
+}
+
+/// A run that cannot go on without its guide, for now.
+fn interrupted(why: Interrupted) -> Undone {
+    match why {
+        Interrupted::Journal(error) => error.into(),
+        Interrupted::Stopped | Interrupted::NoGuide(_) => Undone::Paused(why.to_string()),
+    }
 }
 
 impl Turns<'_> {
@@ -133,7 +201,11 @@ impl Turns<'_> {
                 reply: self.open.blobs.text(reply)?,
                 failed: facts.record.failed(),
                 script: code.map(|code| (code, facts.metric)),
+                heard: Vec::new(),
             });
+        }
+        for (turn, piece) in &self.earlier.heard {
+            self.conversation.turns[turn.index()].heard.push(piece.clone());
         }
         if let Some(left_out) = self.earlier.left_out.last() {
             self.conversation.leave_out(left_out.iter().map(|turn| turn.index()));
@@ -155,6 +227,7 @@ impl Turns<'_> {
             if self.open.clock.now() >= settings.seconds as f64 {
                 return Ok(AgentEnd::Time);
             }
+            self.listen()?;
             if let Some(why) = self.shorten() {
                 return Ok(why);
             }
@@ -170,6 +243,46 @@ impl Turns<'_> {
 
     fn number(&self) -> NodeId {
         NodeId(u32::try_from(self.earlier.facts.len()).expect("fewer than 2^32 turns"))
+    }
+
+    /// Tells the last turn in the conversation of a guided run, and takes down what is advised.
+    fn listen(&mut self) -> Result<(), Undone> {
+        let next = self.number();
+        // A question that was asked before the run was killed stays as it was asked.
+        if self.open.left_out_turns(next, self.linear.asked()).is_some() {
+            return Ok(());
+        }
+        let Some(mut guide) = self.guide.take() else { return Ok(()) };
+        let told = |turn| self.report(turn);
+        let is_stopped = || self.open.run.stop.is_asked();
+        let heard = match next.0.checked_sub(1) {
+            None => guide.begin(&is_stopped).map(|()| Vec::new()),
+            Some(turn) => guide.listen(turn, &told, &is_stopped),
+        };
+        if let Ok(guidance) = &heard
+            && !guidance.is_empty()
+        {
+            let turn = NodeId(next.0 - 1);
+            self.open.append(&JournalLine::Heard { turn, guidance: guidance.clone() })?;
+            guide.wrote_down(guidance);
+            self.conversation.turns[turn.index()].heard.extend(guidance.iter().cloned());
+        }
+        self.guide = Some(guide);
+        heard.map(drop).map_err(interrupted)
+    }
+
+    /// A turn as it is told to people.
+    fn report(&self, turn: u32) -> Result<TurnReport, JournalError> {
+        let (facts, number) = (&self.earlier.facts[turn as usize], turn as usize);
+        let (thought, action) = thought_and_action(&self.earlier.answers[number]);
+        let reply = facts.reply.as_ref().map(|hash| self.open.blobs.text(hash)).transpose()?;
+        Ok(TurnReport {
+            thought: thought.to_owned(),
+            action: action.to_owned(),
+            observation: reply,
+            record: facts.record.clone(),
+            left_out: self.earlier.left_out[number].iter().map(|turn| turn.0).collect(),
+        })
     }
 
     /// Leaves out what the next question does not show; the run is over if it must not.
@@ -257,7 +370,13 @@ impl Turns<'_> {
         answer: String,
         result: TurnResult,
     ) -> Result<Option<AgentEnd>, Undone> {
-        let TurnResult { record, code, metric, reply, counts, score } = result;
+        let TurnResult { record, code, metric, mut reply, counts, score } = result;
+        // Scripts must not speak as a person to an agent that does what a person says.
+        if let (Some(_), Ok(reply)) = (&self.guide, &mut reply)
+            && let Cow::Owned(text) = defused(reply)
+        {
+            *reply = text;
+        }
         let blobs = &self.open.blobs;
         let before = self.earlier.facts.last().and_then(|turn| turn.submission.clone());
         let facts = TurnFacts {
@@ -283,7 +402,8 @@ impl Turns<'_> {
             Err(why) => Ok(Some(why)),
             Ok(reply) => {
                 let script = code.map(|code| (code, metric));
-                self.conversation.turns.push(PastTurn { answer, reply, failed, script });
+                let heard = Vec::new();
+                self.conversation.turns.push(PastTurn { answer, reply, failed, script, heard });
                 Ok(None)
             }
         }
@@ -302,8 +422,9 @@ impl Turns<'_> {
     }
 
     /// Writes down the end, with the submission that counts and the trajectory.
-    fn finish(&self, why: AgentEnd) -> Result<AgentRest, AgentRunError> {
-        let Self { open, earlier, conversation, linear, .. } = self;
+    fn finish(&mut self, why: AgentEnd) -> Result<AgentRest, Undone> {
+        let mut guide = self.guide.take();
+        let Self { open, earlier, conversation, linear, .. } = &*self;
         let last = earlier.facts.last();
         let submission = last.and_then(|turn| turn.submission.as_ref());
         let bytes = submission.map(|hash: &BlobHash| open.blobs.get(hash)).transpose()?;
@@ -317,6 +438,15 @@ impl Turns<'_> {
                 Err(refusal) => EpisodeResult { grade: None, refusal: Some(refusal) },
             },
         };
+        if let Some(guide) = &mut guide {
+            let ending = serde_json::to_value(why).ok();
+            let ending = ending.and_then(|ending| ending.as_str().map(str::to_owned));
+            let EpisodeResult { grade, refusal } = result.clone();
+            let end = End { ending: ending.unwrap_or_default(), grade, refusal };
+            let told = |turn| self.report(turn);
+            let is_stopped = || open.run.stop.is_asked();
+            guide.finish(self.number().0, &end, &told, &is_stopped).map_err(interrupted)?;
+        }
         let ended = last.is_some_and(|turn| turn.reply.is_none());
         let trajectory = trajectory(FinishedTurns {
             header: &earlier.header,
@@ -331,7 +461,7 @@ impl Turns<'_> {
             write_line(&folder.join(TRAJECTORY), &trajectory)?;
         }
         let chosen = last.filter(|turn| turn.submission.is_some()).map(|turn| turn.number);
-        open.finish(chosen, bytes.as_deref(), why)
+        Ok(open.finish(chosen, bytes.as_deref(), why)?)
     }
 }
 

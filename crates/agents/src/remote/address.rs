@@ -44,13 +44,26 @@ impl ServerAddress {
         Self { token: self.token.or_else(|| Some(token.to_owned())), ..self }
     }
 
+    /// Reads an address as `from_str` does, of a server whose port is `port` where it names none.
+    ///
+    /// # Errors
+    /// [`RemoteError::Address`].
+    pub fn parse_with_port(text: &str, port: u16) -> Result<Self, RemoteError> {
+        read(text, port)
+    }
+
+    /// The token in it.
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
     /// Whether it has a token in it.
     pub fn has_token(&self) -> bool {
         self.token.is_some()
     }
 
     /// Host and port, as in the header `Host`.
-    pub(super) fn authority(&self) -> String {
+    pub(crate) fn authority(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 }
@@ -60,42 +73,46 @@ impl FromStr for ServerAddress {
 
     /// Reads `http://HOST`, `http://HOST:PORT` or `http://ANYTHING:TOKEN@HOST:PORT`.
     fn from_str(text: &str) -> Result<Self, RemoteError> {
-        // What stands before an `@` may be a token, which no error may show.
-        let shown = match text.rsplit_once('@') {
-            Some((_, host)) => format!("http://..@{host}"),
-            None => text.to_owned(),
-        };
-        let wrong =
-            |why: &str| RemoteError::Address { address: shown.clone(), why: why.to_owned() };
-        let uri: Uri = text.parse().map_err(|_| wrong("it is no URL"))?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some("https") => {
-                return Err(wrong(
-                    "TLS is not spoken here; use a tunnel or a proxy on this machine, and its \
-                     address",
-                ));
-            }
-            _ => return Err(wrong("it does not begin with `http://`")),
-        }
-        if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
-            return Err(wrong("it has more than a host and a port"));
-        }
-        let authority = uri.authority().ok_or_else(|| wrong("it names no host"))?;
-        let token = authority
-            .as_str()
-            .rsplit_once('@')
-            .map(|(user, _)| user.split_once(':').map_or("", |(_, token)| token))
-            .map(|token| percent_decode_str(token).decode_utf8_lossy().into_owned());
-        if token.as_deref() == Some("") {
-            return Err(wrong("the token belongs behind a colon: `http://agent:TOKEN@host`"));
-        }
-        let host = authority.host().to_owned();
-        if host.is_empty() {
-            return Err(wrong("it names no host"));
-        }
-        Ok(Self { host, port: authority.port_u16().unwrap_or(PORT), token })
+        read(text, PORT)
     }
+}
+
+/// Reads an address, whose port is `port` where it names none.
+fn read(text: &str, port: u16) -> Result<ServerAddress, RemoteError> {
+    // What stands before an `@` may be a token, which no error may show.
+    let shown = match text.rsplit_once('@') {
+        Some((_, host)) => format!("http://..@{host}"),
+        None => text.to_owned(),
+    };
+    let wrong = |why: &str| RemoteError::Address { address: shown.clone(), why: why.to_owned() };
+    let uri: Uri = text.parse().map_err(|_| wrong("it is no URL"))?;
+    match uri.scheme_str() {
+        Some("http") => {}
+        Some("https") => {
+            return Err(wrong(
+                "TLS is not spoken here; use a tunnel or a proxy on this machine, and its \
+                 address",
+            ));
+        }
+        _ => return Err(wrong("it does not begin with `http://`")),
+    }
+    if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
+        return Err(wrong("it has more than a host and a port"));
+    }
+    let authority = uri.authority().ok_or_else(|| wrong("it names no host"))?;
+    let token = authority
+        .as_str()
+        .rsplit_once('@')
+        .map(|(user, _)| user.split_once(':').map_or("", |(_, token)| token))
+        .map(|token| percent_decode_str(token).decode_utf8_lossy().into_owned());
+    if token.as_deref() == Some("") {
+        return Err(wrong("the token belongs behind a colon: `http://agent:TOKEN@host`"));
+    }
+    let host = authority.host().to_owned();
+    if host.is_empty() {
+        return Err(wrong("it names no host"));
+    }
+    Ok(ServerAddress { host, port: authority.port_u16().unwrap_or(port), token })
 }
 
 impl fmt::Display for ServerAddress {

@@ -9,6 +9,7 @@ use super::python::PythonFacts;
 use super::state::RunState;
 use super::stop::AgentStop;
 use super::weights::PretrainedWeights;
+use crate::guide::channel::GuideSource;
 use crate::overview::DataOverview;
 use camino::Utf8Path;
 use jail::limits::{Gpus, RunLimits};
@@ -94,6 +95,8 @@ pub struct AgentRun<'a> {
     pub player: &'a dyn Player,
     /// Where a scaffold that uses tricks gets them; `&()` without a knowledge base.
     pub knowledge: &'a dyn KnowledgeSource,
+    /// Where a linear agent gets the channel to people who advise it; `&()` for an unguided run.
+    pub guide: &'a dyn GuideSource,
     /// The seed of every draw.
     pub seed: u64,
     /// The folder of the run.
@@ -155,6 +158,12 @@ pub enum AgentRunError {
     /// There are no tricks where the settings ask for some.
     #[error("there is no knowledge for the task")]
     Knowledge(#[source] KnowledgeFault),
+    /// People are to advise a scaffold that has no place for it.
+    #[error("only linear agents, such as `react`, take guidance; leave the guide out")]
+    NoGuidance,
+    /// There is no guide, and the run is not to go on without.
+    #[error("failed to keep the conversation of a guided run")]
+    Guide(#[source] std::io::Error),
     /// The first question cannot be written.
     #[error("the agent cannot be told of the task")]
     Prompt(#[from] crate::prompt::PromptError),
@@ -173,7 +182,16 @@ impl AgentRun<'_> {
     /// Opens the run's journal; a new one gets a header, and one that is there must have the same.
     /// `settings` are the scaffold's.
     pub(crate) fn take_up(&self, settings: Value) -> Result<TakenUp, AgentRunError> {
-        self.take_up_with(settings, |_| Ok(None))
+        self.begin(settings, false, |_| Ok(None))
+    }
+
+    /// The same for a linear agent, which people may advise if it `is_guided`.
+    pub(crate) fn take_up_guided(
+        &self,
+        settings: Value,
+        is_guided: bool,
+    ) -> Result<TakenUp, AgentRunError> {
+        self.begin(settings, is_guided, |_| Ok(None))
     }
 
     /// The same for a scaffold that uses tricks: `knowledge` writes them down.
@@ -182,10 +200,20 @@ impl AgentRun<'_> {
         settings: Value,
         knowledge: impl FnOnce(&Blobs) -> Result<Option<KnowledgeFacts>, AgentRunError>,
     ) -> Result<TakenUp, AgentRunError> {
+        self.begin(settings, false, knowledge)
+    }
+
+    fn begin(
+        &self,
+        settings: Value,
+        guided: bool,
+        knowledge: impl FnOnce(&Blobs) -> Result<Option<KnowledgeFacts>, AgentRunError>,
+    ) -> Result<TakenUp, AgentRunError> {
         self.config.check_feedback(self.task)?;
         let (mut journal, lines) = Journal::open(self.folder)?;
         let blobs = Blobs::new(self.folder);
-        let header = RunHeader { knowledge: knowledge(&blobs)?, ..self.header(settings, &blobs)? };
+        let header =
+            RunHeader { knowledge: knowledge(&blobs)?, guided, ..self.header(settings, &blobs)? };
         let state = RunState::from_lines(&journal_path(self.folder), lines)?;
         if let Some(state) = state {
             self.check(&state.header, &header, &blobs)?;
@@ -216,6 +244,7 @@ impl AgentRun<'_> {
             python: self.view.python.clone(),
             weights: weights.transpose()?,
             knowledge: None,
+            guided: false,
         })
     }
 

@@ -56,6 +56,9 @@ pub struct RunHeader {
     /// What it was given of a knowledge base, for scaffolds that use one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knowledge: Option<KnowledgeFacts>,
+    /// Whether people may advise the agent. Left out of files if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub guided: bool,
 }
 
 impl RunHeader {

@@ -11,12 +11,14 @@ use super::header::{JOURNAL_VERSION, RunHeader};
 use super::node::{BlobHash, Decision, Node, NodeId};
 use super::player::Asked;
 use super::turn::TurnFacts;
+use crate::guide::guidance::DeliveredGuidance;
+use crate::guide::ids::ConversationId;
+use crate::synced_lines::{SyncedLines, lock};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use llm::{Finish, Usage};
 use serde::{Deserialize, Serialize};
-use std::fs::TryLockError;
-use std::io::{self, Write as _};
+use std::io;
 use tasks::files;
 
 /// One event of a run.
@@ -40,6 +42,18 @@ pub enum JournalLine {
     Node(Box<Node>),
     /// A linear agent took a turn.
     Turn(Box<TurnFacts>),
+    /// People may advise the run, in a conversation of this name.
+    Guided {
+        /// Its name.
+        conversation: ConversationId,
+    },
+    /// A linear agent is to read advice before its next turn.
+    Heard {
+        /// The turn after which it was delivered.
+        turn: NodeId,
+        /// What was delivered, in order.
+        guidance: Vec<DeliveredGuidance>,
+    },
     /// The run stopped before its end and can go on.
     Paused {
         /// Why.
@@ -232,7 +246,7 @@ impl Blobs {
 /// A journal that is open for appending.
 #[derive(Debug)]
 pub struct Journal {
-    file: fs::File,
+    file: SyncedLines,
     /// Held until the journal is dropped.
     _lock: fs::File,
 }
@@ -245,23 +259,10 @@ impl Journal {
     /// [`JournalError`].
     pub fn open(run: &Utf8Path) -> Result<(Self, Vec<JournalLine>), JournalError> {
         fs::create_dir_all(run)?;
-        let lock = fs::OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(run.join("lock"))?;
-        match lock.file().try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(JournalError::Locked(run.to_owned())),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-        }
+        let lock = lock(&run.join("lock"))?.ok_or_else(|| JournalError::Locked(run.to_owned()))?;
         let path = journal_path(run);
-        let mut lines = Vec::new();
-        if path.exists() {
-            files::remove_torn_line(&path)?;
-            lines = read_lines(&path)?;
-        }
-        let file = fs::OpenOptions::new().create(true).append(true).open(&path)?;
+        let file = SyncedLines::open(&path)?;
+        let lines = read_lines(&path)?;
         Ok((Self { file, _lock: lock }, lines))
     }
 
@@ -270,10 +271,7 @@ impl Journal {
     /// # Errors
     /// Those of the file system.
     pub fn append(&mut self, line: &JournalLine) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec(line)?;
-        bytes.push(b'\n');
-        self.file.write_all(&bytes)?;
-        self.file.sync_data()
+        self.file.append(std::slice::from_ref(line))
     }
 }
 

@@ -5,6 +5,8 @@ use super::journal::{AgentEnd, AskFacts, JournalError, JournalLine};
 use super::node::{BlobHash, Decision, Node, NodeId};
 use super::player::Asked;
 use super::turn::TurnFacts;
+use crate::guide::guidance::DeliveredGuidance;
+use crate::guide::ids::ConversationId;
 use camino::Utf8Path;
 use std::collections::BTreeMap;
 
@@ -21,6 +23,10 @@ pub struct RunState {
     pub turns: Vec<TurnFacts>,
     /// Answers by node or turn, kind and attempt.
     pub asked: BTreeMap<(NodeId, Asked, u32), AskFacts>,
+    /// The conversation in which people may advise the run.
+    pub conversation: Option<ConversationId>,
+    /// Advice that was delivered, in order, with the turn after which.
+    pub heard: Vec<(NodeId, DeliveredGuidance)>,
     /// Active seconds so far.
     pub clock: f64,
     /// How the run ended, if it did: the node or turn that was chosen, and why.
@@ -36,6 +42,8 @@ impl RunState {
             nodes: BTreeMap::new(),
             turns: Vec::new(),
             asked: BTreeMap::new(),
+            conversation: None,
+            heard: Vec::new(),
             clock: 0.0,
             finish: None,
         }
@@ -121,6 +129,17 @@ impl RunState {
                 }
                 self.clock = self.clock.max(turn.ended_at);
                 self.turns.push(*turn);
+            }
+            JournalLine::Guided { conversation } => {
+                if self.conversation.replace(conversation).is_some() {
+                    return Err("a run has one conversation");
+                }
+            }
+            JournalLine::Heard { turn, guidance } => {
+                if self.conversation.is_none() || turn.index() + 1 != self.turns.len() {
+                    return Err("advice is read after a turn of a guided run");
+                }
+                self.heard.extend(guidance.into_iter().map(|piece| (turn, piece)));
             }
             JournalLine::Paused { clock, .. } | JournalLine::Resumed { clock, .. } => {
                 self.clock = self.clock.max(clock);

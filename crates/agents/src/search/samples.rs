@@ -206,6 +206,7 @@ impl SearchAsk {
                 Segment::text(Source::Model, &self.answer),
             ],
             omissions: Vec::new(),
+            guided: false,
             guidance: Vec::new(),
             summaries: Vec::new(),
             turns: vec![TurnRecord {

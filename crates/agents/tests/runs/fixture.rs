@@ -1,5 +1,6 @@
 //! A small task, and a player that counts.
 
+use agents::guide::channel::GuideSource;
 use agents::preset::ScaffoldSettings;
 use agents::run::agent::{AgentRest, AgentRun, AgentRunError, TaskView};
 use agents::run::journal::{JournalLine, journal_path, read_lines};
@@ -26,6 +27,8 @@ pub(crate) struct Fixture {
     pub(crate) config: EpisodeConfig,
     /// Where runs get tricks.
     pub(crate) knowledge: Box<dyn KnowledgeSource>,
+    /// Where runs get the channel to people.
+    pub(crate) guide: Box<dyn GuideSource>,
 }
 
 impl Fixture {
@@ -39,7 +42,7 @@ impl Fixture {
         let direction = Direction::HigherIsBetter;
         let view =
             TaskView::of(&suite.tasks()[0], direction, &config.policy, &python, None).unwrap();
-        Self { folder, suite, view, config, knowledge: Box::new(()) }
+        Self { folder, suite, view, config, knowledge: Box::new(()), guide: Box::new(()) }
     }
 
     pub(crate) fn task(&self) -> &Task {
@@ -69,6 +72,7 @@ impl Fixture {
             view: &self.view,
             player,
             knowledge: &*self.knowledge,
+            guide: &*self.guide,
             seed: 3,
             folder: &folder,
             stop: &AgentStop::default(),
@@ -87,7 +91,8 @@ impl Fixture {
         let kept = lines.into_iter().filter_map(|mut line| {
             match &mut line {
                 JournalLine::Paused { .. } | JournalLine::Resumed { .. } => return None,
-                JournalLine::Header(_) => {}
+                JournalLine::Header(_) | JournalLine::Guided { .. } | JournalLine::Heard { .. } => {
+                }
                 JournalLine::Decided { clock, .. } | JournalLine::Finish { clock, .. } => {
                     *clock = 0.0;
                 }

@@ -4,6 +4,7 @@
 
 mod automind;
 mod fixture;
+mod guided;
 mod linear;
 mod prompts;
 mod search;

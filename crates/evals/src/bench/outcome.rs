@@ -240,6 +240,7 @@ pub(crate) mod tests {
             python: PythonFacts { version: String::new(), packages: BTreeMap::new() },
             weights: None,
             knowledge: None,
+            guided: false,
         }
     }
 

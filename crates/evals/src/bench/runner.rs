@@ -291,6 +291,7 @@ impl Bench<'_> {
             view: &view,
             player: &*player,
             knowledge: self.knowledge,
+            guide: &(),
             seed,
             folder: &folder,
             stop: self.stop,

@@ -1,0 +1,188 @@
+//! `agents guide`, and where guided runs get their channel.
+
+use crate::cli::{GuideCommand, GuideServeArgs, GuideShowArgs, GuideTokenArgs, RunArgs};
+use crate::{complain, say};
+use agents::guide::annotators::add_annotator;
+use agents::guide::channel::{GuideLink, GuideSource, HttpChannel, LocalChannel, OnLost};
+use agents::guide::conversation::Conversation;
+use agents::guide::guidance::PostedGuidance;
+use agents::guide::serve::{GuideServer, GuideServerConfig};
+use agents::guide::store::{Store, list_conversations, read_conversation};
+use agents::guide::wire::PORT;
+use agents::remote::ServerAddress;
+use agents::run::journal::Blobs;
+use anyhow::{Context as _, Result};
+use camino::Utf8PathBuf;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+use tasks::text::{one_line, printable};
+
+/// Characters of a text that `show` shows of turns.
+const SHOWN: usize = 2000;
+
+pub(crate) fn guide(command: &GuideCommand) -> Result<ExitCode> {
+    match command {
+        GuideCommand::Serve(args) => serve(args),
+        GuideCommand::Token(args) => token(args),
+        GuideCommand::Show(args) => show(args),
+    }
+}
+
+fn serve(args: &GuideServeArgs) -> Result<ExitCode> {
+    let usual = args.store.join("annotators.toml");
+    let annotators = args.annotators.clone().or_else(|| usual.is_file().then_some(usual));
+    let config = GuideServerConfig {
+        store: args.store.clone(),
+        listen: args.listen,
+        annotators,
+        public_url: args.public_url.clone(),
+    };
+    let server = GuideServer::bind(&config)?;
+    say(&format!("guide server at http://{}", server.address()));
+    if config.annotators.is_none() {
+        complain("whoever reaches this address may do everything; tokens: `agents guide token`");
+    }
+    server.run()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn token(args: &GuideTokenArgs) -> Result<ExitCode> {
+    let path = match (&args.annotators, &args.store) {
+        (Some(path), _) => path.clone(),
+        (None, Some(store)) => {
+            fs_err::create_dir_all(store)?;
+            store.join("annotators.toml")
+        }
+        (None, None) => unreachable!("one of them is required"),
+    };
+    let secret = add_annotator(&path, &args.name, args.role)?;
+    complain(&format!(
+        "`{}` is {} in `{path}`; this token is shown once:",
+        args.name,
+        args.role.name()
+    ));
+    say(&secret);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(args: &GuideShowArgs) -> Result<ExitCode> {
+    if let Some(id) = &args.id {
+        let (conversation, blobs) = read_conversation(&args.store, id)?;
+        say(&shown(&conversation, &blobs)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    for id in list_conversations(&args.store)? {
+        let (conversation, _) = read_conversation(&args.store, &id)?;
+        say(&headline(&conversation));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn headline(conversation: &Conversation) -> String {
+    let line = conversation.headline();
+    format!(
+        "{}  {} by {} (attempt {}): {}, {} of {} turns, {} pieces of guidance, {} waiting",
+        line.id,
+        line.task,
+        one_line(&line.agent),
+        line.attempt,
+        line.state.name(),
+        line.turns,
+        line.budget,
+        line.guidance,
+        line.queued,
+    )
+}
+
+/// A conversation for a terminal.
+fn shown(conversation: &Conversation, blobs: &Blobs) -> Result<String> {
+    let mut text = headline(conversation);
+    let say_piece = |text: &mut String, piece: &PostedGuidance| {
+        let about = piece.what.about.map(|turn| format!(", about turn {turn}")).unwrap_or_default();
+        let (by, state) = (one_line(&piece.by), piece.state.name());
+        let _ = write!(text, "\n\n[{by}, {state}{about}]\n{}", printable(&piece.what.text));
+    };
+    let mut told = std::collections::BTreeSet::new();
+    for turn in &conversation.turns {
+        for seq in conversation.heard.get(&turn.turn).into_iter().flatten() {
+            if let Some(piece) = conversation.guidance.get(seq) {
+                say_piece(&mut text, piece);
+                told.insert(*seq);
+            }
+        }
+        let _ = write!(text, "\n\n--- turn {}: {}", turn.turn, turn.headline());
+        for part in [Some(&turn.thought), Some(&turn.action), turn.observation.as_ref()] {
+            let Some(part) = part else { continue };
+            let part = part.read(blobs)?;
+            if !part.trim().is_empty() {
+                let _ = write!(text, "\n{}", printable(&cut(part.trim())));
+            }
+        }
+    }
+    for (seq, piece) in &conversation.guidance {
+        if !told.contains(seq) {
+            say_piece(&mut text, piece);
+        }
+    }
+    if let Some(end) = &conversation.end {
+        let result = match (&end.grade, &end.refusal) {
+            (Some(grade), _) => format!("score {}", grade.score),
+            (None, refusal) => refusal.clone().unwrap_or_else(|| "no grade".to_owned()),
+        };
+        let _ = write!(text, "\n\nover ({}): {}", one_line(&end.ending), one_line(&result));
+    }
+    Ok(text)
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}\n[{} more bytes]", &text[..at], text.len() - at),
+    }
+}
+
+/// Where the run of a command gets its channel.
+#[derive(Debug)]
+pub(crate) enum RunGuide {
+    /// Nobody reads along.
+    Unguided,
+    /// A server.
+    Server(ServerAddress, OnLost),
+    /// A store of this process.
+    Store(Arc<Store>, OnLost),
+}
+
+impl RunGuide {
+    /// What the flags of `agents run` name.
+    pub(crate) fn open(args: &RunArgs) -> Result<Self> {
+        let Some(guide) = &args.guide else { return Ok(Self::Unguided) };
+        if guide.contains("://") {
+            let address = ServerAddress::parse_with_port(guide, PORT)?;
+            let address = match &args.guide_token {
+                Some(token) => address.with_token(token),
+                None => address,
+            };
+            return Ok(Self::Server(address, args.on_lost));
+        }
+        let store = Store::open(&Utf8PathBuf::from(guide))
+            .with_context(|| format!("failed to open the guide store `{guide}`"))?;
+        Ok(Self::Store(Arc::new(store), args.on_lost))
+    }
+}
+
+impl GuideSource for RunGuide {
+    fn link(&self) -> Option<GuideLink> {
+        match self {
+            Self::Unguided => None,
+            Self::Server(address, on_lost) => {
+                let channel = Box::new(HttpChannel::new(address.clone()));
+                Some(GuideLink { channel, on_lost: *on_lost })
+            }
+            Self::Store(store, on_lost) => {
+                let channel = Box::new(LocalChannel(Arc::clone(store)));
+                Some(GuideLink { channel, on_lost: *on_lost })
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What an agent had before it when it took a turn.
+
+use super::conversation::Conversation;
+use super::error::GuideError;
+use crate::run::journal::Blobs;
+use crate::trajectory::Source;
+use serde::Serialize;
+
+/// A part of what an agent read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ContextPart {
+    /// Where it comes from.
+    pub source: Source,
+    /// The turn that it belongs to, from 0; `None` of the prompt.
+    pub turn: Option<u32>,
+    /// The text, without chat layout.
+    pub text: String,
+}
+
+/// What the agent read before it took a turn, in order: prompt, then turns that it was still shown
+/// with their observations, then the guidance that it had by then.
+///
+/// # Errors
+/// [`GuideError::Invalid`] if there is no such turn, [`GuideError::Journal`] if a text is missing.
+pub fn context(
+    conversation: &Conversation,
+    blobs: &Blobs,
+    turn: u32,
+) -> Result<Vec<ContextPart>, GuideError> {
+    let Some(asked) = conversation.turns.get(turn as usize) else {
+        let turns = conversation.expects();
+        return Err(GuideError::Invalid(format!("there is no turn {turn}; there are {turns}")));
+    };
+    let mut parts = Vec::new();
+    let mut push = |source, turn, text| parts.push(ContextPart { source, turn, text });
+    for message in &conversation.opening.prompt {
+        push(Source::Prompt, None, message.text.read(blobs)?);
+    }
+    for (number, past) in (0..turn).zip(&conversation.turns) {
+        if !asked.left_out.contains(&number) {
+            let text = format!("{}{}", past.thought.read(blobs)?, past.action.read(blobs)?);
+            push(Source::Model, Some(number), text);
+            if let Some(observation) = &past.observation {
+                push(Source::Environment, Some(number), observation.read(blobs)?);
+            }
+        }
+        // Advice stays where the turn before it is no longer shown.
+        for seq in conversation.heard.get(&(number + 1)).into_iter().flatten() {
+            if let Some(piece) = conversation.guidance.get(seq) {
+                push(Source::Guide, Some(number), piece.what.text.clone());
+            }
+        }
+    }
+    Ok(parts)
+}

@@ -1,0 +1,41 @@
+//! Guidance: a person advises an agent while it works, as a durable conversation in which nothing is
+//! lost and nothing comes twice (APOLLO).
+//!
+//! `turn -> exchange -> guidance -> next turn`, beside it `person -> post, edit, retract, hold, judge`.
+//!
+//! The agent never waits for a person, unless one holds the run. Each turn is told once, and the answer
+//! is the guidance that the agent does not have yet. State is a fold over a journal of which every line
+//! is on the disk before anything is answered, so either side may be killed at any moment.
+//!
+//! | file | what it is about |
+//! | --- | --- |
+//! | `ids`, `guidance`, `turn`, `event` | names, a piece of guidance, what an agent tells, what a journal holds |
+//! | `conversation`, `context` | the fold; what an agent had read at a turn |
+//! | `store`, `agents`, `people` | conversations on disk, and what either side asks of them |
+//! | `channel`, `guided_run`, `wire` | an agent's way to its conversation, its end of it, and what passes between a server and its clients |
+//! | `defuse` | scripts cannot speak as a person, nor to a terminal or page |
+//! | `annotators`, `serve` | who may do what; the server (feature `serve`) |
+//!
+//! It must never let advice count as the agent's own: guided runs say so in their header and their
+//! trajectory, and are not compared with unguided ones.
+
+mod agents;
+#[cfg(feature = "serve")]
+pub mod annotators;
+pub mod channel;
+pub mod context;
+pub mod conversation;
+pub mod defuse;
+pub mod error;
+pub mod event;
+pub mod exchange;
+pub mod guidance;
+pub mod guided_run;
+pub mod ids;
+pub mod people;
+#[cfg(feature = "serve")]
+pub mod serve;
+pub mod settings;
+pub mod store;
+pub mod turn;
+pub mod wire;

@@ -1,0 +1,356 @@
+//! Many conversations in one folder, each with its journal.
+//!
+//! ```text
+//! <store>/guide.toml                           version and settings
+//! <store>/annotators.toml                      who may do what (read by the server)
+//! <store>/conversations/<id>/journal.jsonl     events, in order
+//! <store>/blobs/<hash>                         texts above 4 KiB, once each
+//! <store>/lock                                 held while a process works on the store
+//! ```
+//!
+//! Every event is on the disk before anything is answered. One process works on a store at a time, with
+//! any number of threads.
+
+use super::conversation::{Conversation, Headline};
+use super::error::{GuideError, StoreError};
+use super::event::{Event, EventLine, GUIDE_VERSION};
+use super::ids::ConversationId;
+use super::settings::StoreSettings;
+use crate::run::journal::Blobs;
+use crate::synced_lines::{SyncedLines, lock};
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Is told of every conversation that has changed, once that is on the disk.
+type Observer = Box<dyn Fn(&ConversationId) + Send + Sync>;
+
+/// Conversations on disk.
+pub struct Store {
+    folder: Utf8PathBuf,
+    pub(super) blobs: Blobs,
+    pub(super) settings: StoreSettings,
+    conversations: RwLock<BTreeMap<ConversationId, Arc<Mutex<Kept>>>>,
+    observer: OnceLock<Observer>,
+    /// Held until the store is dropped.
+    _lock: fs::File,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+/// A conversation, and what is known of it beside its journal.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) conversation: Conversation,
+    /// Where each line begins.
+    offsets: Vec<u64>,
+    /// Open once something was appended.
+    lines: Option<SyncedLines>,
+    /// When the agent was last heard of, or the store was opened.
+    pub(super) heard: Instant,
+    /// When the hold began, or the store was opened.
+    pub(super) held: Instant,
+}
+
+/// Milliseconds since 1970.
+pub(super) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn conversations_of(store: &Utf8Path) -> Utf8PathBuf {
+    store.join("conversations")
+}
+
+fn journal_of(store: &Utf8Path, id: &ConversationId) -> Utf8PathBuf {
+    conversations_of(store).join(id.as_str()).join("journal.jsonl")
+}
+
+/// The lines of a journal and where each begins; a torn last line is passed over.
+fn read_lines(path: &Utf8Path) -> Result<(Vec<EventLine>, Vec<u64>), StoreError> {
+    let text = fs::read(path)?;
+    let (mut lines, mut offsets, mut at) = (Vec::new(), Vec::new(), 0);
+    while let Some(length) = text[at..].iter().position(|&byte| byte == b'\n') {
+        let line = &text[at..at + length];
+        let number = lines.len() + 1;
+        if let Ok(value) = serde_json::from_slice::<serde_json::Value>(line)
+            && let Some(found) = value.get("version").and_then(serde_json::Value::as_u64)
+            && found != u64::from(GUIDE_VERSION)
+        {
+            return Err(StoreError::Version { path: path.to_owned(), found });
+        }
+        let parsed = serde_json::from_slice(line).map_err(|source| StoreError::Line {
+            path: path.to_owned(),
+            line: number,
+            source,
+        })?;
+        lines.push(parsed);
+        offsets.push(at as u64);
+        at += length + 1;
+    }
+    Ok((lines, offsets))
+}
+
+/// Names of the conversations of a store that another process may be at work on, in order.
+///
+/// # Errors
+/// [`StoreError::Io`] if it is no store.
+pub fn list_conversations(store: &Utf8Path) -> Result<Vec<ConversationId>, StoreError> {
+    let mut found = Vec::new();
+    for entry in conversations_of(store).read_dir_utf8()? {
+        let id = entry?.file_name().parse::<ConversationId>();
+        // One that has no line yet is still being opened.
+        found.extend(id.ok().filter(|id| {
+            fs::metadata(journal_of(store, id)).is_ok_and(|journal| journal.len() > 0)
+        }));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Reads one conversation of a store that another process may be at work on.
+///
+/// # Errors
+/// [`StoreError`]; [`StoreError::Unknown`] if it has no conversation of that name.
+pub fn read_conversation(
+    store: &Utf8Path,
+    id: &ConversationId,
+) -> Result<(Conversation, Blobs), StoreError> {
+    let path = journal_of(store, id);
+    let unknown = || StoreError::Unknown { store: store.to_owned(), id: id.clone() };
+    if !path.is_file() {
+        return Err(unknown());
+    }
+    let (lines, _) = read_lines(&path)?;
+    let folded = Conversation::fold(id, lines);
+    let folded = folded.map_err(|(line, why)| StoreError::Order { path, line, why })?;
+    Ok((folded.ok_or_else(unknown)?, Blobs::new(store)))
+}
+
+impl Store {
+    /// Opens the store in `folder`, which is made if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn open(folder: &Utf8Path) -> Result<Self, StoreError> {
+        fs::create_dir_all(conversations_of(folder))?;
+        let held = lock(&folder.join("lock"))?;
+        let held = held.ok_or_else(|| StoreError::Locked(folder.to_owned()))?;
+        let settings = StoreSettings::of(folder)?;
+        let mut conversations = BTreeMap::new();
+        for entry in conversations_of(folder).read_dir_utf8()? {
+            let entry = entry?;
+            let Ok(id) = entry.file_name().parse::<ConversationId>() else {
+                return Err(StoreError::Stranger(entry.path().to_owned()));
+            };
+            let path = journal_of(folder, &id);
+            if !path.is_file() {
+                continue;
+            }
+            tasks::files::remove_torn_line(&path)?;
+            let (lines, offsets) = read_lines(&path)?;
+            let folded = Conversation::fold(&id, lines);
+            let folded = folded.map_err(|(line, why)| StoreError::Order { path, line, why })?;
+            // A process was killed before it had written the first line.
+            let Some(conversation) = folded else { continue };
+            let (heard, held) = (Instant::now(), Instant::now());
+            let kept = Kept { conversation, offsets, lines: None, heard, held };
+            conversations.insert(id, Arc::new(Mutex::new(kept)));
+        }
+        let store = Self {
+            folder: folder.to_owned(),
+            blobs: Blobs::new(folder),
+            settings,
+            conversations: RwLock::new(conversations),
+            observer: OnceLock::new(),
+            _lock: held,
+        };
+        store.settle()?;
+        Ok(store)
+    }
+
+    /// Notes as late what a process that was killed amid the end of a run had no time to note.
+    fn settle(&self) -> Result<(), StoreError> {
+        for kept in self.all() {
+            let mut kept = kept_of(&kept);
+            let pending = kept.conversation.guidance.values().filter(|piece| piece.is_pending());
+            let ids: Vec<_> = pending.map(|piece| piece.id.clone()).collect();
+            if kept.conversation.end.is_some() && !ids.is_empty() {
+                self.append(&mut kept, None, vec![Event::Late { ids }])
+                    .map_err(|error| StoreError::Io(io::Error::other(error)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Utf8Path {
+        &self.folder
+    }
+
+    /// Texts above 4 KiB.
+    pub fn blobs(&self) -> &Blobs {
+        &self.blobs
+    }
+
+    /// Has `observer` told of every conversation that changes. The first call counts.
+    pub fn observe(&self, observer: impl Fn(&ConversationId) + Send + Sync + 'static) {
+        let _ = self.observer.set(Box::new(observer));
+    }
+
+    /// A line for each conversation, by name.
+    pub fn headlines(&self) -> Vec<Headline> {
+        let all = self.all();
+        all.iter().map(|kept| kept_of(kept).conversation.headline()).collect()
+    }
+
+    /// What `read` makes of a conversation. It is locked meanwhile.
+    ///
+    /// # Errors
+    /// [`GuideError::Unknown`].
+    pub fn read<T>(
+        &self,
+        id: &ConversationId,
+        read: impl FnOnce(&Conversation) -> T,
+    ) -> Result<T, GuideError> {
+        Ok(read(&kept_of(&*self.find(id)?).conversation))
+    }
+
+    /// Lines of a journal as they are on disk, those after number `from`, at most `most`.
+    ///
+    /// # Errors
+    /// [`GuideError::Unknown`] and [`GuideError::Io`].
+    pub fn lines(
+        &self,
+        id: &ConversationId,
+        from: u64,
+        most: usize,
+    ) -> Result<Vec<(u64, String)>, GuideError> {
+        let (begin, end, count) = {
+            let kept = self.find(id)?;
+            let kept = kept_of(&kept);
+            let first = usize::try_from(from).unwrap_or(usize::MAX).min(kept.offsets.len());
+            let last = first.saturating_add(most).min(kept.offsets.len());
+            if first == last {
+                return Ok(Vec::new());
+            }
+            (kept.offsets[first], kept.offsets.get(last).copied(), last - first)
+        };
+        let mut file = fs::File::open(journal_of(&self.folder, id))?;
+        file.seek(SeekFrom::Start(begin))?;
+        let mut bytes = Vec::new();
+        match end {
+            Some(end) => file.take(end - begin).read_to_end(&mut bytes)?,
+            None => file.read_to_end(&mut bytes)?,
+        };
+        // What stands behind the last of them was appended meanwhile.
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.lines().take(count).map(str::to_owned);
+        Ok((from + 1..).zip(lines).collect())
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<Mutex<Kept>>> {
+        let all = self.conversations.read().unwrap_or_else(PoisonError::into_inner);
+        all.values().cloned().collect()
+    }
+
+    pub(super) fn find(&self, id: &ConversationId) -> Result<Arc<Mutex<Kept>>, GuideError> {
+        let all = self.conversations.read().unwrap_or_else(PoisonError::into_inner);
+        all.get(id).cloned().ok_or_else(|| GuideError::Unknown(id.clone()))
+    }
+
+    /// The conversation `id`, or a new one that begins with `event`; and whether it is new.
+    pub(super) fn find_or_begin(
+        &self,
+        id: &ConversationId,
+        event: impl FnOnce() -> io::Result<Event>,
+    ) -> Result<(Arc<Mutex<Kept>>, bool), GuideError> {
+        let mut all = self.conversations.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = all.get(id) {
+            return Ok((Arc::clone(kept), false));
+        }
+        let path = journal_of(&self.folder, id);
+        let folder = path.parent().unwrap_or(&self.folder).to_owned();
+        fs::create_dir_all(&folder)?;
+        let line =
+            EventLine { version: GUIDE_VERSION, seq: 1, at: now(), by: None, event: event()? };
+        let mut lines = SyncedLines::open(&path)?;
+        lines.append(std::slice::from_ref(&line))?;
+        // The names of the file and of its folder, too.
+        for folder in [folder.as_path(), &conversations_of(&self.folder)] {
+            fs::File::open(folder)?.sync_all()?;
+        }
+        let conversation =
+            Conversation::begin(id.clone(), line).map_err(GuideError::Contradiction)?;
+        let (heard, held) = (Instant::now(), Instant::now());
+        let kept = Kept { conversation, offsets: vec![0], lines: Some(lines), heard, held };
+        let kept = Arc::new(Mutex::new(kept));
+        all.insert(id.clone(), Arc::clone(&kept));
+        drop(all);
+        self.tell(id);
+        Ok((kept, true))
+    }
+
+    /// Appends events, all of them or none, and takes them up.
+    pub(super) fn append(
+        &self,
+        kept: &mut Kept,
+        by: Option<&str>,
+        events: Vec<Event>,
+    ) -> Result<(), GuideError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let first = kept.conversation.seq + 1;
+        let at = now();
+        let lines: Vec<EventLine> = (first..)
+            .zip(events)
+            .map(|(seq, event)| {
+                let by = by.map(str::to_owned);
+                EventLine { version: GUIDE_VERSION, seq, at, by, event }
+            })
+            .collect();
+        let id = kept.conversation.id.clone();
+        let mut file = match kept.lines.take() {
+            Some(file) => file,
+            None => SyncedLines::open(&journal_of(&self.folder, &id))?,
+        };
+        let mut at = file.length();
+        let mut offsets = Vec::with_capacity(lines.len());
+        for line in &lines {
+            offsets.push(at);
+            at += serde_json::to_vec(line).map_err(io::Error::from)?.len() as u64 + 1;
+        }
+        let appended = file.append(&lines);
+        kept.lines = Some(file);
+        appended?;
+        kept.offsets.extend(offsets);
+        for line in lines {
+            kept.conversation.apply(line).map_err(GuideError::Contradiction)?;
+        }
+        if kept.conversation.end.is_some() {
+            // There may be thousands of ended ones, and few open files.
+            kept.lines = None;
+        }
+        self.tell(&id);
+        Ok(())
+    }
+
+    fn tell(&self, id: &ConversationId) {
+        if let Some(observer) = self.observer.get() {
+            observer(id);
+        }
+    }
+}
+
+pub(super) fn kept_of(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}

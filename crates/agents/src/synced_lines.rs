@@ -1,0 +1,92 @@
+//! A file of JSON lines that only grows: one writer, and each line on the disk before anything depends
+//! on it. Journals of runs and of guided conversations are such files.
+
+use camino::Utf8Path;
+use fs_err as fs;
+use serde::Serialize;
+use std::fs::TryLockError;
+use std::io::{self, Write as _};
+use tasks::files;
+
+/// Takes the lock of a folder, a file in it that is held until it is dropped; `None` if another process
+/// holds it.
+pub(crate) fn lock(path: &Utf8Path) -> io::Result<Option<fs::File>> {
+    let lock = fs::OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+    match lock.file().try_lock() {
+        Ok(()) => Ok(Some(lock)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// A file of lines that is open for appending. Who opens it holds the lock of its folder.
+#[derive(Debug)]
+pub(crate) struct SyncedLines {
+    file: fs::File,
+    /// Bytes of the lines that are known to be on the disk.
+    length: u64,
+    /// Whether the file may end otherwise than with those lines.
+    is_broken: bool,
+}
+
+impl SyncedLines {
+    /// Opens the file at `path`, which is made if there is none. A last line that is torn is removed.
+    pub(crate) fn open(path: &Utf8Path) -> io::Result<Self> {
+        if path.exists() {
+            files::remove_torn_line(path)?;
+        }
+        let file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+        let length = file.metadata()?.len();
+        Ok(Self { file, length, is_broken: false })
+    }
+
+    /// Bytes of all lines.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Appends lines and waits until all of them are on the disk. If that fails, as on a full disk, the
+    /// file is as it was before; where not even that can be had, nothing more is appended until the
+    /// file is opened again.
+    pub(crate) fn append(&mut self, lines: &[impl Serialize]) -> io::Result<()> {
+        if self.is_broken {
+            return Err(io::Error::other(
+                "an earlier write failed and could not be taken back; start the program again",
+            ));
+        }
+        let mut bytes = Vec::new();
+        for line in lines {
+            serde_json::to_writer(&mut bytes, line)?;
+            bytes.push(b'\n');
+        }
+        if let Err(error) = self.file.write_all(&bytes).and_then(|()| self.file.sync_data()) {
+            let restored = self.file.set_len(self.length).and_then(|()| self.file.sync_data());
+            self.is_broken = restored.is_err();
+            return Err(error);
+        }
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_appended_after_a_torn_one_was_removed_and_one_process_holds_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Utf8Path::from_path(folder.path()).unwrap();
+        let path = folder.join("lines.jsonl");
+        fs::write(&path, "1\n2").unwrap();
+        let mut lines = SyncedLines::open(&path).unwrap();
+        lines.append(&[3, 4]).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "1\n3\n4\n");
+        assert_eq!(lines.length(), 6);
+        let held = lock(&folder.join("lock")).unwrap();
+        assert!(held.is_some());
+        assert!(lock(&folder.join("lock")).unwrap().is_none());
+        drop(held);
+        assert!(lock(&folder.join("lock")).unwrap().is_some());
+    }
+}
