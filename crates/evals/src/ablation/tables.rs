@@ -17,6 +17,14 @@ fn between(measure: CellMeasure, (low, high): (f64, f64), signed: bool) -> Strin
     format!("[{}, {}]", shown(measure, low, signed), shown(measure, high, signed))
 }
 
+/// Interval and standard error; of one task nothing is known of either.
+fn errors(measure: CellMeasure, found: &Estimate, signed: bool) -> [String; 2] {
+    if found.tasks < 2 {
+        return ["–".to_owned(), "–".to_owned()];
+    }
+    [between(measure, found.interval, signed), shown(measure, found.error, false)]
+}
+
 fn cells<const N: usize>(row: [&str; N]) -> Vec<String> {
     row.map(str::to_owned).to_vec()
 }
@@ -39,8 +47,8 @@ impl Ablation {
         let pairs = ReportSection {
             title: "Differences".to_owned(),
             note: "Each is over the tasks and seeds that both arms have grades on. Intervals hold \
-                   95 %, from drawing tasks and seeds again together (10,000 draws); p is two-sided, \
-                   from flipping the signs of tasks; behind the slash the difference of each seed."
+                   95 %, from drawing tasks and seeds again together (10,000 draws), as is the standard \
+                   error SE; p is two-sided, from flipping the signs of tasks."
                 .to_owned(),
             tables: self.pair_tables(),
         };
@@ -99,8 +107,9 @@ impl Ablation {
         let columns = ["arm", "runs", "faults"].map(str::to_owned);
         let estimate = |arm: &ArmSummary, measure: &CellMeasure| match arm.estimates.get(measure) {
             None => "–".to_owned(),
-            Some(Estimate { mean, interval, .. }) => {
-                format!("{} {}", shown(*measure, *mean, false), between(*measure, *interval, false))
+            Some(found) => {
+                let [interval, _] = errors(*measure, found, false);
+                format!("{} {interval}", shown(*measure, found.mean, false))
             }
         };
         let row = |arm: &ArmSummary| {
@@ -224,14 +233,15 @@ fn pair_table(title: String, rows: Vec<Vec<String>>) -> ReportTable {
 
 fn pair_row(pair: &PairEstimate, measure: CellMeasure) -> Vec<String> {
     let found = &pair.difference;
+    let [interval, error] = errors(measure, found, true);
     let seeds: Vec<String> =
         pair.by_seed.iter().map(|seed| shown(measure, seed.mean, true)).collect();
     vec![
         format!("{} − {}", pair.arm, pair.base),
         format!("{} × {}", found.tasks, found.seeds),
         shown(measure, found.mean, true),
-        between(measure, found.interval, true),
-        shown(measure, found.error, false),
+        interval,
+        error,
         format!("{}, {}", pair.won, pair.lost),
         format!("{:.3}", pair.p),
         seeds.join(" "),
