@@ -15,6 +15,7 @@ use evals::bench::runner::{Bench, BenchProgress, BenchRest, PlayerError, PlayerS
 use evals::bench::suite::{
     self, BenchName, BenchTasksError, CompetitionState, Selection, data_folder, hints, open,
 };
+use evals::bench::summary::BenchField;
 use indicatif::{ProgressBar, ProgressStyle};
 use jail::exec::{Sandbox, SandboxOptions};
 use jail::python::PythonEnv;
@@ -83,8 +84,9 @@ fn check_packages() -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
-    let preset = Preset::load(&args.preset, &args.settings)?;
+/// The benchmark, with what scripts run on, each run with as many as `workers` scripts at once; `None`
+/// if competitions are missing, which is said.
+pub(crate) fn ready(args: &EvalArgs, workers: usize) -> Result<Option<(BenchField, BenchMachine)>> {
     let opening = Opening { checkout: args.mlebench.clone(), mledojo: args.mledojo.clone() };
     let data = data_folder(args.bench, args.data.as_deref())?;
     let selection = Selection::from_names(args.only.as_deref())?;
@@ -93,18 +95,25 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
         Err(error @ BenchTasksError::NotPrepared { .. }) => {
             complain(&format!("error: {error}"));
             hint(error.hints());
-            return Ok(ExitCode::from(INCOMPLETE));
+            return Ok(None);
         }
         Err(error) => return Err(error.into()),
     };
-    let count = tasks.tasks().len();
     let options = MachineOptions {
         gpus: args.gpus.clone(),
         share_gpus: args.share_gpus,
         weights: args.weights.clone(),
     };
-    let size = (args.jobs, preset.workers());
-    let machine = BenchMachine::start(args.bench, tasks, size, options)?;
+    let machine = BenchMachine::start(args.bench, tasks, (args.jobs, workers), options)?;
+    Ok(Some((field, machine)))
+}
+
+pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
+    let preset = Preset::load(&args.preset, &args.settings)?;
+    let Some((field, machine)) = ready(args, preset.workers())? else {
+        return Ok(ExitCode::from(INCOMPLETE));
+    };
+    let count = machine.suite.tasks().len();
     let base = crate::knowledge::open(&args.base)?;
     let players = Players::open(&args.model, &args.out)?;
     let agent = format!("{}/{}", preset.scaffold, players.name());
@@ -126,7 +135,7 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
         progress: &bar,
     }
     .play();
-    bar.0.finish_and_clear();
+    bar.finish();
     let played = played?;
     if let Some(table) = output::write(&args.out, &field, &played.runs, &conditions)? {
         say(table.to_string().trim_end());
@@ -156,13 +165,17 @@ impl PlayerSource for Players {
     }
 }
 
-struct Bar(ProgressBar);
+pub(crate) struct Bar(ProgressBar);
 
 impl Bar {
-    fn new(runs: u64) -> Result<Self> {
+    pub(crate) fn new(runs: u64) -> Result<Self> {
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs {elapsed} {msg}")
             .context("a template")?;
         Ok(Self(ProgressBar::new(runs).with_style(style)))
+    }
+
+    pub(crate) fn finish(&self) {
+        self.0.finish_and_clear();
     }
 }
 

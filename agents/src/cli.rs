@@ -55,6 +55,31 @@ Examples:
     agents eval --bench synthetic --data corpus --preset aide --model script:mutator --out eval
 docs/EVALUATION.md explains benchmarks, presets and reports.")]
     Eval(Box<EvalArgs>),
+    /// Play several arms on the same tasks with the same seeds, and say what tells them apart.
+    #[command(after_help = "\
+Arms are a file, or one of three sets that change settings of automind: knowledge (none, random, \
+retrieved, wrong-labels), coding (adaptive, one-pass, stepwise), policy (automind, aide, best-draft). \
+A file has a table for each arm:
+    base = \"plain\"
+    [[arm]]
+    name = \"plain\"
+    set = [\"automind.tricks.knowledge=none\"]
+    [[arm]]
+    name = \"folds\"
+    set = [\"automind.tricks.knowledge=retrieved\", \"automind.select=lower-bound\"]
+    [[arm]]
+    name = \"first-draft\"
+    of = \"plain\"
+    steps = 1
+Examples:
+  without a model, does knowledge help:
+    agents ablate --arms knowledge --bench synthetic --data corpus --preset automind-micro \
+--model script:engineer --seeds 3 --jobs 2 --out knowledge
+  at equal numbers of questions, coding a player that slips:
+    agents ablate --arms coding --calls 60 --bench synthetic --data corpus --preset automind-micro \
+--set steps=60 --model script:engineer:slip=.01,fix=.7,lines=20-120 --out coding
+The same command goes on where it was. docs/EVALUATION.md explains tables and intervals.")]
+    Ablate(Box<AblateArgs>),
     /// Look after benchmarks.
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -379,7 +404,7 @@ pub(crate) enum BenchCommand {
 /// Arguments of `agents bench check`.
 #[derive(Debug, Args)]
 pub(crate) struct BenchCheckArgs {
-    /// The benchmark, `mlebench-lite` or `mle-dojo`.
+    /// The benchmark: `mlebench-lite`, `mlebench` or `mle-dojo`.
     #[arg(long, value_name = "NAME", default_value_t = BenchName::MlebenchLite)]
     pub(crate) bench: BenchName,
     /// The folder with `ID/prepared` of each competition, `ID/data` of MLE-Dojo [default for
@@ -398,7 +423,7 @@ pub(crate) struct BenchCheckArgs {
 #[derive(Debug, Args)]
 pub(crate) struct EvalArgs {
     /// The benchmark: `mlebench-lite`, the 22 competitions of low complexity of MLE-bench;
-    /// `mle-dojo`, competitions of MLE-Dojo; or `synthetic`, the held-out tasks of a corpus.
+    /// `mlebench`, the competitions in its form that a folder has; `mle-dojo`, competitions of MLE-Dojo; or `synthetic`, the held-out tasks of a corpus.
     #[arg(long, value_name = "NAME")]
     pub(crate) bench: BenchName,
     /// Leaderboards of MLE-bench's competitions, for places among people: a folder with `ID.csv` of the columns `rank,score`.
@@ -449,6 +474,22 @@ pub(crate) struct EvalArgs {
     /// A checkout of MLE-Dojo, for metrics and leaderboards.
     #[arg(long, value_name = "DIR")]
     pub(crate) mledojo: Option<Utf8PathBuf>,
+}
+
+/// Arguments of `agents ablate`.
+#[derive(Debug, Args)]
+pub(crate) struct AblateArgs {
+    /// The arms: `knowledge`, `coding`, `policy`, or a TOML file.
+    #[arg(long, value_name = "ARMS")]
+    pub(crate) arms: String,
+    /// The arm that the others are compared with [default: that of the arms, else the first].
+    #[arg(long, value_name = "ARM")]
+    pub(crate) base: Option<String>,
+    /// Compare runs as they were after so many questions to the player. Those of automind end then.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) calls: Option<u32>,
+    #[command(flatten)]
+    pub(crate) eval: EvalArgs,
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
@@ -511,7 +552,7 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ModelArgs {
     /// Who answers: `ENDPOINT:NAME`, such as `openai:NAME` or `anthropic:NAME`; or without a model
-    /// `script:mutator`, `script:engineer` (for `automind`), `script:sample`, `script:reference`,
+    /// `script:mutator`, `script:engineer[:slip=.01,…]` (for `automind`), `script:sample`, `script:reference`,
     /// `script:FILE`.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: String,

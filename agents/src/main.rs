@@ -1,5 +1,6 @@
 //! `agents`: runs agents on tasks and on benchmarks.
 
+mod ablate;
 mod bench;
 mod cli;
 mod guide;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
     let result = stop_on_signal().and_then(|stop| match &cli.command {
         Command::Run(args) => run::run(args, &stop),
         Command::Eval(args) => bench::eval(args, &stop),
+        Command::Ablate(args) => ablate::ablate(args, &stop),
         Command::Bench(BenchCommand::Check(args)) => bench::check(args),
         Command::Report(args) => report::report(args),
         Command::Replay(args) => replay::replay(args, &stop),

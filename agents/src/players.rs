@@ -144,6 +144,14 @@ impl Players {
         }
     }
 
+    /// The chance that a line which it writes is broken, where that is known.
+    pub(crate) fn slip(&self) -> Option<f64> {
+        match self {
+            Self::Engineer(skill) => Some(skill.slip),
+            Self::Chat { .. } | Self::Script { .. } | Self::Reference | Self::Mutator => None,
+        }
+    }
+
     /// What a token costs, if that is known.
     pub(crate) fn price(&self) -> Option<Price> {
         match self {

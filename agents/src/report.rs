@@ -34,9 +34,10 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         .filter_map(|out| Some((out.as_path(), conditions(out).transpose()?)))
         .map(|(out, read)| Ok((out, read?)))
         .collect::<Result<_>>()?;
-    let is_dojo = conditions.iter().any(|(_, of)| of.bench == BenchName::MleDojo);
+    let are_of = |bench| conditions.iter().any(|(_, of)| of.bench == bench);
     let field = match runs.iter().filter(on_lite).count() {
-        _ if is_dojo => corpus(BenchName::MleDojo, &runs),
+        _ if are_of(BenchName::MleDojo) => corpus(BenchName::MleDojo, &runs),
+        _ if are_of(BenchName::Mlebench) => corpus(BenchName::Mlebench, &runs),
         0 => corpus(BenchName::Synthetic, &runs),
         count if count == runs.len() => lite,
         _ => {

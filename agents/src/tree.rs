@@ -80,6 +80,7 @@ fn show(tree: &Tree, id: NodeId, indent: &str, chosen: Option<NodeId>) {
 fn end(why: AgentEnd) -> &'static str {
     match why {
         AgentEnd::Steps => "all steps were taken",
+        AgentEnd::Calls => "as many questions were asked as may be",
         AgentEnd::Time => "the time is up",
         AgentEnd::Exhausted => "nothing was left to try",
         AgentEnd::Refused => "the model declined, or gave no script too often",

@@ -65,7 +65,12 @@ impl Graders {
     pub fn open(&self, task: &Task) -> Result<Box<dyn Grader>, GradeError> {
         Ok(match task.grader_source() {
             GraderSource::Ours(dir) => Box::new(NativeGrader::open(dir)?),
-            GraderSource::Competition(competition) => Box::new(MleBenchGrader::open(competition)?),
+            GraderSource::Competition(competition) => {
+                match NativeGrader::of_competition(competition)? {
+                    Some(native) => Box::new(native),
+                    None => Box::new(MleBenchGrader::open(competition)?),
+                }
+            }
             GraderSource::Bundle(bundle) => Box::new(ScriptGrader::open(bundle, &self.0)?),
             GraderSource::Dojo(competition) => {
                 Box::new(DojoGrader::open(competition, task.public(), &self.0)?)

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod ablate;
 mod guide;
 mod kills;
 mod knowledge;

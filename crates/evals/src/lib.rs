@@ -3,6 +3,7 @@
 //! `trajectories -> rows of a table -> a page`. Also the calibration of corpora, which compares
 //! scripted agents of known strength.
 
+pub mod ablation;
 pub mod anchoring;
 pub mod bench;
 pub mod calibration;

@@ -87,6 +87,45 @@ pub fn bootstrap(values: &[f64], stream: Stream) -> Option<BootstrapError> {
     Some(BootstrapError { error: standard_error(&means) * (DRAWS as f64).sqrt(), interval })
 }
 
+/// The error of the mean of the cells of a table of tasks by seeds, `None` where there is none: both
+/// tasks and seeds are drawn again with replacement, [`DRAWS`] times (Owen 2007, "The pigeonhole
+/// bootstrap"), since runs of one task, and runs of one seed, are alike. With one seed it is the
+/// bootstrap over tasks. `None` without cells.
+///
+/// # Examples
+/// ```rust
+/// use evals::statistics::bootstrap_crossed;
+/// use tasks::stream::Stream;
+///
+/// let cells = [vec![Some(0.1), Some(0.3)], vec![Some(0.5), None]];
+/// let (low, high) = bootstrap_crossed(&cells, Stream::root(0)).expect("cells").interval;
+/// assert!(low >= 0.1 && low < 0.3 && high > 0.3 && high <= 0.5);
+/// ```
+pub fn bootstrap_crossed(cells: &[Vec<Option<f64>>], stream: Stream) -> Option<BootstrapError> {
+    let seeds = cells.iter().map(Vec::len).max()?;
+    if cells.iter().flatten().flatten().next().is_none() {
+        return None;
+    }
+    let mut rng = stream.rng();
+    let mut sample_mean = || {
+        let columns: Vec<usize> = (0..seeds).map(|_| rng.random_range(0..seeds)).collect();
+        let (mut sum, mut count) = (0.0, 0.0_f64);
+        for _ in 0..cells.len() {
+            let row = &cells[rng.random_range(0..cells.len())];
+            for value in columns.iter().filter_map(|&column| row.get(column).copied().flatten()) {
+                sum += value;
+                count += 1.0;
+            }
+        }
+        // A sample of missing cells alone says nothing.
+        (count > 0.0).then(|| sum / count)
+    };
+    let means: Vec<f64> = (0..DRAWS).filter_map(|_| sample_mean()).collect();
+    let interval = (quantile(&means, 0.025)?, quantile(&means, 0.975)?);
+    let error = standard_error(&means) * (means.len() as f64).sqrt();
+    Some(BootstrapError { error, interval })
+}
+
 /// The two-sided p value of paired differences under the hypothesis that each could as well have
 /// the other sign (Fisher's randomisation test): the share of all signs whose sum is as far from 0
 /// as the one that was found. Differences of 0 say nothing and are left out; without any other, 1.
@@ -234,6 +273,37 @@ mod tests {
             assert!((found - expected).abs() < 0.02, "{negative} of {all}: {found}");
             assert_eq!(found, sign_flip(&values, Stream::root(1).index(all)));
         }
+    }
+
+    #[test]
+    fn crossed_bootstrap_has_the_error_of_tasks_and_of_seeds() {
+        // Additive cells: the mean of a sample is the sum of two independent means, so that the error
+        // is sqrt(var(tasks) / tasks + var(seeds) / seeds), with ddof 0, and the quantiles are those of
+        //   rng = np.random.default_rng(0); t, s = np.arange(8) / 8, np.array([0, .3, .9])
+        //   m = rng.choice(t, (10**6, 8)).mean(1) + rng.choice(s, (10**6, 3)).mean(1)
+        //   np.quantile(m, [.025, .975])  # .406, 1.322: numpy 2.4
+        let tasks: Vec<f64> = (0..8).map(|at| f64::from(at) / 8.0).collect();
+        let seeds = [0.0, 0.3, 0.9];
+        let row = |task: &f64| seeds.iter().map(|seed| Some(task + seed)).collect();
+        let cells: Vec<Vec<Option<f64>>> = tasks.iter().map(row).collect();
+        let found = bootstrap_crossed(&cells, Stream::root(3)).unwrap();
+        let variance = |values: &[f64]| {
+            let center = mean(values.iter().copied());
+            mean(values.iter().map(|value| (value - center).powi(2)))
+        };
+        let expected = (variance(&tasks) / 8.0 + variance(&seeds) / 3.0).sqrt();
+        assert!((found.error - expected).abs() < 0.02 * expected, "{found:?}, {expected}");
+        let (low, high) = found.interval;
+        assert!((low - 0.406).abs() < 0.03 && (high - 1.322).abs() < 0.03, "{found:?}");
+        // One seed: the bootstrap over tasks.
+        let one: Vec<Vec<Option<f64>>> = tasks.iter().map(|task| vec![Some(*task)]).collect();
+        let (crossed, plain) = (
+            bootstrap_crossed(&one, Stream::root(4)).unwrap(),
+            bootstrap(&tasks, Stream::root(4)).unwrap(),
+        );
+        assert!((crossed.error - plain.error).abs() < 0.02 * plain.error, "{crossed:?} {plain:?}");
+        assert_eq!(bootstrap_crossed(&[vec![None]], Stream::root(3)), None);
+        assert_eq!(bootstrap_crossed(&[], Stream::root(3)), None);
     }
 
     #[test]

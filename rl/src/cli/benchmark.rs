@@ -23,7 +23,7 @@ use toml::Table;
 /// Flags of a benchmark, whose runs are searches or linear agents.
 #[derive(Debug, Args)]
 pub(super) struct BenchFlags {
-    /// Play a benchmark: `mlebench-lite`, `mle-dojo`, or `synthetic`, the held-out tasks of a corpus.
+    /// Play a benchmark: `mlebench-lite`, `mlebench`, `mle-dojo`, or `synthetic`, the held-out tasks of a corpus.
     #[arg(long, value_name = "NAME", requires = "preset", requires = "policies")]
     bench: Option<BenchName>,
     /// The folder with the data of the benchmark: `ID/prepared` of each competition, or a corpus

@@ -25,4 +25,4 @@ mod stepwise;
 pub mod tricks;
 mod verifier;
 
-pub use policy::{AutoMindPolicy, Explore};
+pub use policy::{AutoMindPolicy, Explore, PolicyRule};

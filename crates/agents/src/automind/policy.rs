@@ -2,7 +2,7 @@
 //! a draft's tree (algorithm 1 of the paper; the last case as in its release).
 
 use crate::run::node::{Decision, Node, NodeId};
-use crate::search::policy::{Policy, Progress, setting};
+use crate::search::policy::{Greedy, Policy, Progress, setting};
 use crate::search::tree::Tree;
 use rand::RngExt as _;
 use rand::seq::IndexedRandom as _;
@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AutoMindPolicy {
+    /// Whose rule chooses. Default: that of `AutoMind`.
+    #[serde(skip_serializing_if = "PolicyRule::is_automind")]
+    pub rule: PolicyRule,
     /// Drafts before anything else, at least 1. Default: 5.
     #[serde(deserialize_with = "setting::at_least_one")]
     pub drafts: usize,
@@ -33,12 +36,34 @@ pub struct AutoMindPolicy {
 impl Default for AutoMindPolicy {
     fn default() -> Self {
         Self {
+            rule: PolicyRule::AutoMind,
             drafts: 5,
             debug_probability: 1.0,
             debug_depth: 20,
             greedy_probability: 0.8,
             explore: Explore::Subtree,
         }
+    }
+}
+
+/// Whose rule chooses what is tried next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicyRule {
+    /// That of `AutoMind`.
+    #[default]
+    #[serde(rename = "automind")]
+    AutoMind,
+    /// AIDE's [`Greedy`], with these `drafts`, `debug_probability` and `debug_depth`: it improves
+    /// the best node alone. Plans, scripts and judgements stay those of `AutoMind`, so that the two
+    /// rules can be compared with all else equal.
+    Aide,
+}
+
+impl PolicyRule {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
+    fn is_automind(&self) -> bool {
+        *self == Self::AutoMind
     }
 }
 
@@ -78,7 +103,11 @@ fn best_of_subtrees(tree: &Tree) -> Vec<NodeId> {
 }
 
 impl Policy for AutoMindPolicy {
-    fn next(&self, tree: &Tree, _: Progress, draws: &mut ChaCha8Rng) -> Option<Decision> {
+    fn next(&self, tree: &Tree, progress: Progress, draws: &mut ChaCha8Rng) -> Option<Decision> {
+        if self.rule == PolicyRule::Aide {
+            let Self { drafts, debug_probability, debug_depth, .. } = *self;
+            return Greedy { drafts, debug_probability, debug_depth }.next(tree, progress, draws);
+        }
         if tree.roots().len() < self.drafts {
             return Some(Decision::draft());
         }
@@ -158,6 +187,35 @@ mod tests {
         assert_eq!(next(greedy, &tree, 0), Decision::debug(buggy));
         let never = AutoMindPolicy { debug_probability: 0.0, ..greedy };
         assert_eq!(next(never, &tree, 0), Decision::improve(NodeId(1)));
+    }
+
+    #[test]
+    fn with_the_rule_of_aide_every_decision_is_that_of_its_policy() {
+        let mut tree = tree();
+        for _ in 0..2 {
+            add(&mut tree, Decision::improve(NodeId(1)), Became::Buggy);
+        }
+        let aide = AutoMindPolicy {
+            rule: PolicyRule::Aide,
+            debug_probability: 0.5,
+            greedy_probability: 0.0,
+            ..policy()
+        };
+        let greedy = Greedy { drafts: 3, debug_probability: 0.5, debug_depth: 2 };
+        let (mut repairs, count) = (0, 400);
+        for index in 0..count {
+            let expected = greedy.next(&tree, START, &mut Stream::root(0).index(index).rng());
+            let found = next(aide, &tree, index);
+            assert_eq!(Some(&found), expected.as_ref());
+            repairs += u64::from(found.operator == crate::run::node::Operator::Debug);
+        }
+        // Binomial(400, 1/2): sd 10.
+        assert!((160..240).contains(&repairs), "{repairs}");
+        let read = |text: &str| toml::from_str::<AutoMindPolicy>(text).map(|policy| policy.rule);
+        assert_eq!(read("rule = \"aide\""), Ok(PolicyRule::Aide));
+        assert_eq!(read(""), Ok(PolicyRule::AutoMind));
+        assert!(read("rule = \"best\"").is_err());
+        assert!(!toml::to_string(&AutoMindPolicy::default()).unwrap().contains("rule"));
     }
 
     #[test]

@@ -25,8 +25,9 @@ impl AutoMind<'_> {
     /// # Errors
     /// [`AgentRunError`].
     pub fn run(&self) -> Result<AgentRest, AgentRunError> {
-        let AutoMindSettings { policy, tricks, steps, seconds, workers, most_refused, .. } =
-            self.settings;
+        let AutoMindSettings {
+            policy, tricks, steps, calls, seconds, workers, most_refused, ..
+        } = self.settings;
         let ready = self.ready()?;
         let settings = json!({ "automind": self.settings });
         let taken = self.run.take_up_with(settings, |blobs| {
@@ -46,6 +47,7 @@ impl AutoMind<'_> {
             last_start: (seconds - least).max(0.0),
             workers: *workers,
             most_refused: *most_refused,
+            calls: *calls,
         };
         let maker = |open| AutoMindRun { settings: self.settings, ready: &ready, open };
         Decisions { run: self.run, policy, rules }.carry_out(taken, maker)

@@ -23,6 +23,10 @@ pub struct AutoMindSettings {
     pub select: SelectBy,
     /// Most decisions. Default: 500.
     pub steps: u32,
+    /// Questions to the player after which no step begins, for comparisons at equal cost; the step
+    /// that asks the last of them is finished. Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u32>,
     /// Most active time, in seconds. Default: 86,400. A script is ended then, and none begins when
     /// less than a tenth of a script's time limit is left.
     pub seconds: u64,
@@ -42,6 +46,7 @@ impl Default for AutoMindSettings {
             sampling: SamplingSettings::default(),
             select: SelectBy::Best,
             steps: 500,
+            calls: None,
             seconds: 86_400,
             workers: 1,
             most_refused: 10,

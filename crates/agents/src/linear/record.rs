@@ -31,7 +31,9 @@ pub(super) fn trajectory(finished: FinishedTurns<'_>) -> Option<Trajectory> {
     let FinishedTurns { header, conversation, last, records, left_out, why, result } = finished;
     let ending = match why {
         AgentEnd::Answered => EpisodeEnding::Answered,
-        AgentEnd::Steps | AgentEnd::Time | AgentEnd::Exhausted => EpisodeEnding::Budget,
+        AgentEnd::Steps | AgentEnd::Calls | AgentEnd::Time | AgentEnd::Exhausted => {
+            EpisodeEnding::Budget
+        }
         AgentEnd::Context => EpisodeEnding::Tokens,
         AgentEnd::Refused => return None,
     };

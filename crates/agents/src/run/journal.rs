@@ -87,6 +87,8 @@ pub enum JournalLine {
 pub enum AgentEnd {
     /// All steps or turns were taken.
     Steps,
+    /// As many questions were asked as may be.
+    Calls,
     /// The time is up.
     Time,
     /// The policy had nothing left to try.

@@ -8,6 +8,7 @@ use jail::exec::Fault;
 use llm::{Finish, Usage};
 use sandbox::env::EpisodeFault;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use tasks::files;
@@ -71,6 +72,8 @@ pub(crate) struct OpenRun<'a> {
     journal: Mutex<Journal>,
     pub(crate) blobs: Blobs,
     pub(crate) clock: RunClock,
+    /// Questions that were answered, over all starts.
+    calls: AtomicUsize,
     /// Answers of earlier starts.
     asked: BTreeMap<(NodeId, Asked, u32), AskFacts>,
 }
@@ -84,8 +87,14 @@ impl<'a> OpenRun<'a> {
             journal: Mutex::new(journal),
             blobs,
             clock: RunClock::from_seconds(state.clock),
+            calls: AtomicUsize::new(state.asked.len()),
             asked: state.asked,
         }
+    }
+
+    /// Questions that were answered so far.
+    pub(crate) fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
     }
 
     pub(crate) fn append(&self, line: &JournalLine) -> std::io::Result<()> {
@@ -142,6 +151,7 @@ impl<'a> OpenRun<'a> {
             }
         };
         self.append(&JournalLine::Asked(Box::new(facts)))?;
+        self.calls.fetch_add(1, Ordering::Relaxed);
         Ok(given)
     }
 

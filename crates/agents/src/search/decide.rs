@@ -26,6 +26,8 @@ pub(crate) struct StepRules {
     pub(crate) workers: u32,
     /// Decisions in a row without a script after which a search ends.
     pub(crate) most_refused: u32,
+    /// Questions to the player after which no decision is taken any more.
+    pub(crate) calls: Option<u32>,
 }
 
 /// Makes nodes of decisions.
@@ -184,7 +186,7 @@ impl<'a> Decisions<'a> {
             return Err(Undone::Paused("it was stopped".to_owned()));
         }
         let clock = open.clock.now();
-        if let Some(why) = self.end(tree, clock) {
+        if let Some(why) = self.end(tree, clock, open.calls()) {
             return Ok(Err(why));
         }
         let stream = Stream::root(self.run.seed).child(self.run.task.id().as_str()).child("policy");
@@ -215,10 +217,12 @@ impl<'a> Decisions<'a> {
     }
 
     /// Why no more decisions are taken, if so.
-    fn end(&self, tree: &Tree, clock: f64) -> Option<AgentEnd> {
+    fn end(&self, tree: &Tree, clock: f64, calls: usize) -> Option<AgentEnd> {
         let refused = |node: &&Node| matches!(node.state, NodeState::Refused { .. });
         if tree.len() >= self.rules.steps as usize {
             Some(AgentEnd::Steps)
+        } else if self.rules.calls.is_some_and(|most| calls >= most as usize) {
+            Some(AgentEnd::Calls)
         } else if clock >= self.rules.last_start {
             Some(AgentEnd::Time)
         } else if tree.nodes().rev().take_while(refused).count() >= self.rules.most_refused as usize

@@ -37,6 +37,7 @@ impl Search<'_> {
             last_start: seconds as f64,
             workers,
             most_refused,
+            calls: None,
         };
         let policy = self.settings.policy.policy();
         let maker = |open| SearchRun { search: self, open };

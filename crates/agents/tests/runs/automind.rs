@@ -33,7 +33,7 @@ fn coder(mode: CodingMode) -> CoderSettings {
 }
 
 fn engineer(slip: f64) -> Engineer {
-    Engineer::new(1, EngineerSkill { slip, fix: 1.0, deaf: 0.0 })
+    Engineer::new(1, EngineerSkill { slip, fix: 1.0, ..EngineerSkill::default() })
 }
 
 fn trick(id: &str, slot: Slot, code: &str) -> ReadyTrick {

@@ -93,7 +93,7 @@ impl BenchConditions {
             BenchName::MlebenchLite => {
                 "random-acts-of-pizza: a field of the training data names the giver"
             }
-            BenchName::MleDojo => "not looked for",
+            BenchName::Mlebench | BenchName::MleDojo => "not looked for",
             BenchName::Synthetic => "none: tasks are probed for them when they are made",
         };
         let missing = match (self.bench, &self.missing_packages[..]) {

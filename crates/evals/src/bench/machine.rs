@@ -123,7 +123,9 @@ impl BenchMachine {
         }
         let python = PythonFacts::ask(suite.sandbox())?;
         let missing_packages = match bench {
-            BenchName::MlebenchLite | BenchName::MleDojo => missing_packages(suite.sandbox())?,
+            BenchName::MlebenchLite | BenchName::Mlebench | BenchName::MleDojo => {
+                missing_packages(suite.sandbox())?
+            }
             BenchName::Synthetic => Vec::new(),
         };
         Ok(Self { suite, python, missing_packages, weights, options })

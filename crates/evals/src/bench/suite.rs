@@ -16,6 +16,9 @@ use tasks::text::with_causes;
 pub enum BenchName {
     /// The 22 competitions of low complexity of MLE-bench.
     MlebenchLite,
+    /// Competitions in MLE-bench's form, those that a folder has: of the 22, and with rules of their
+    /// own ([`CompetitionRules`](tasks::task::CompetitionRules)).
+    Mlebench,
     /// Competitions of MLE-Dojo, those that a folder has.
     MleDojo,
     /// The held-out tasks of a corpus of `factory`.
@@ -26,6 +29,7 @@ impl fmt::Display for BenchName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::MlebenchLite => "mlebench-lite",
+            Self::Mlebench => "mlebench",
             Self::MleDojo => "mle-dojo",
             Self::Synthetic => "synthetic",
         })
@@ -36,7 +40,7 @@ impl BenchName {
     /// The sandbox that its scripts need: competitions have large files, and work dirs on disk.
     pub fn sandbox(self) -> SandboxOptions {
         match self {
-            Self::MlebenchLite | Self::MleDojo => SandboxOptions::benchmark(),
+            Self::MlebenchLite | Self::Mlebench | Self::MleDojo => SandboxOptions::benchmark(),
             Self::Synthetic => SandboxOptions::default(),
         }
     }
@@ -44,14 +48,14 @@ impl BenchName {
 
 /// A name that is none of a benchmark.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no benchmark `{0}`; there are mlebench-lite, mle-dojo and synthetic")]
+#[error("there is no benchmark `{0}`; there are mlebench-lite, mlebench, mle-dojo and synthetic")]
 pub struct NoSuchBench(String);
 
 impl FromStr for BenchName {
     type Err = NoSuchBench;
 
     fn from_str(name: &str) -> Result<Self, NoSuchBench> {
-        let all = [Self::MlebenchLite, Self::MleDojo, Self::Synthetic];
+        let all = [Self::MlebenchLite, Self::Mlebench, Self::MleDojo, Self::Synthetic];
         let found = all.into_iter().find(|bench| bench.to_string() == name);
         found.ok_or_else(|| NoSuchBench(name.to_owned()))
     }
@@ -128,8 +132,8 @@ pub fn check(
 ) -> Result<Vec<CompetitionCheck>, BenchTasksError> {
     match bench {
         BenchName::MlebenchLite => Ok(check_lite(data, opening)),
-        BenchName::MleDojo => {
-            let mut names: Vec<String> = dojo_folders(data)?;
+        BenchName::Mlebench | BenchName::MleDojo => {
+            let mut names: Vec<String> = folders(bench, data)?;
             names.sort();
             let check =
                 |id: String| CompetitionCheck { state: state(&data.join(&id), opening), id };
@@ -139,8 +143,8 @@ pub fn check(
     }
 }
 
-/// Names of the folders below `data` that hold a competition of MLE-Dojo.
-fn dojo_folders(data: &Utf8Path) -> Result<Vec<String>, BenchTasksError> {
+/// Names of the folders below `data` that hold a competition of MLE-Dojo, or one in MLE-bench's form.
+fn folders(bench: BenchName, data: &Utf8Path) -> Result<Vec<String>, BenchTasksError> {
     let mut names = Vec::new();
     let entries = data
         .read_dir_utf8()
@@ -148,12 +152,20 @@ fn dojo_folders(data: &Utf8Path) -> Result<Vec<String>, BenchTasksError> {
     for entry in entries {
         let entry =
             entry.map_err(|source| BenchTasksError::Folder { data: data.to_owned(), source })?;
-        if entry.path().join("data/private").join(DOJO_ANSWERS).is_file() {
+        let holds = match bench {
+            BenchName::MleDojo => entry.path().join("data/private").join(DOJO_ANSWERS).is_file(),
+            _ => entry.path().join("prepared/private").is_dir(),
+        };
+        if holds {
             names.push(entry.file_name().to_owned());
         }
     }
     if names.is_empty() {
-        return Err(BenchTasksError::NoDojo(data.to_owned()));
+        let data = data.to_owned();
+        return Err(match bench {
+            BenchName::MleDojo => BenchTasksError::NoDojo(data),
+            _ => BenchTasksError::NoCompetition(data),
+        });
     }
     Ok(names)
 }
@@ -226,6 +238,12 @@ pub enum BenchTasksError {
          MLE-Dojo's own `prepare` makes it from a Kaggle account"
     )]
     NoDojo(Utf8PathBuf),
+    /// A folder without competitions in MLE-bench's form.
+    #[error(
+        "`{0}` holds no competition: expected `ID/prepared/public` and `ID/prepared/private`, and \
+         `ID/grading.json` of one that is not MLE-bench's"
+    )]
+    NoCompetition(Utf8PathBuf),
     /// A corpus has nothing to prepare.
     #[error(
         "`factory inspect` and `factory verify` look after corpora; check a benchmark of competitions"
@@ -348,8 +366,9 @@ pub fn open(
             let tasks = Collection::from_tasks(data, tasks.collect::<Result<_, _>>()?)?;
             Ok((field, tasks))
         }
-        BenchName::MleDojo => {
-            let mut folders = dojo_folders(data)?;
+        BenchName::Mlebench | BenchName::MleDojo => {
+            let mut folders = folders(bench, data)?;
+            folders.sort();
             if let Selection::Only(names) = selection {
                 if let Some(unknown) = names.iter().find(|name| !folders.contains(name)) {
                     return Err(BenchTasksError::Unknown(unknown.clone()));
@@ -363,7 +382,7 @@ pub fn open(
             }
             let tasks = tasks.into_iter().collect::<Result<_, _>>()?;
             let tasks = Collection::from_tasks(data, tasks)?;
-            // The paper's 62 are not published, so the list of a report is what was played.
+            // MLE-Dojo's 62 are not published, so the list of a report is what was played.
             let competitions = tasks.tasks().iter().map(|task| task.id().to_string()).collect();
             Ok((BenchField { name: bench.to_string(), competitions }, tasks))
         }

@@ -1,10 +1,10 @@
-//! The grader of our own tasks.
+//! The grader of our own tasks, and of competitions with rules of their own.
 
 use super::{Grade, GradeError, Grader};
 use crate::metrics::{Direction, Metric};
 use crate::prediction::Prediction;
 use crate::submission::{self, Answers, Part, Submission, SubmissionError};
-use crate::task::TaskDir;
+use crate::task::{Competition, TaskDir};
 use crate::thresholds::Thresholds;
 
 /// Grades the submissions to one of our own tasks. Answers are read once and stay in this value.
@@ -38,6 +38,18 @@ impl NativeGrader {
             .map_err(|source| GradeError::Answers { path, source })?;
         let prediction = manifest.prediction.clone();
         Ok(Self::new(answers, manifest.metric, prediction, manifest.thresholds))
+    }
+
+    /// The grader of a competition with rules of its own; `None` of MLE-bench's.
+    ///
+    /// # Errors
+    /// [`GradeError::Answers`] if the answers are unreadable or malformed.
+    pub fn of_competition(competition: &Competition) -> Result<Option<Self>, GradeError> {
+        let Some(rules) = competition.rules() else { return Ok(None) };
+        let path = competition.answers();
+        let answers = submission::read_answers(path, &rules.id_column, &rules.prediction)
+            .map_err(|source| GradeError::Answers { path: path.to_owned(), source })?;
+        Ok(Some(Self::new(answers, rules.metric, rules.prediction.clone(), rules.thresholds)))
     }
 
     /// Parses and checks a submission without scoring it.

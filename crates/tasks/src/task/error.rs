@@ -26,6 +26,18 @@ pub enum TaskError {
         #[source]
         source: serde_json::Error,
     },
+    /// The rules of a competition do not have the form they must have.
+    #[error(
+        "`{path}` is no rules of a competition: expected a JSON object with `metric`, `id_column`, \
+         `prediction` and `thresholds`"
+    )]
+    Rules {
+        /// Path of the rules.
+        path: Utf8PathBuf,
+        /// The error of the JSON parser.
+        #[source]
+        source: serde_json::Error,
+    },
     /// Made by another version of this software.
     #[error("`{path}` has manifest version {found}; this build reads version {MANIFEST_VERSION}")]
     Version {

@@ -19,6 +19,7 @@
 mod bundle;
 mod collection;
 mod competition;
+mod competition_rules;
 mod corpus;
 mod data_source;
 mod dir;
@@ -34,6 +35,7 @@ mod view;
 pub use bundle::{ANSWERS, Bundle, EVALUATOR, SAMPLE};
 pub use collection::Collection;
 pub use competition::Competition;
+pub use competition_rules::CompetitionRules;
 pub use corpus::Corpus;
 pub use data_source::{DataSource, StandIn};
 pub use dir::TaskDir;

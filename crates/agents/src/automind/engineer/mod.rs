@@ -30,6 +30,9 @@ use skeleton::PARTS;
 use spec::{PlainModel, PlannedCard, Spec};
 use tasks::stream::Stream;
 
+/// Most lines that a plan may name.
+const MOST_LINES: u32 = 1000;
+
 /// How good a scripted engineer is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -40,18 +43,24 @@ pub struct EngineerSkill {
     pub fix: f64,
     /// Share of cards that it ignores. Default: 0.
     pub deaf: f64,
+    /// Least lines of a script that can be broken, the first and the last number that a plan may
+    /// name: it then looks at the table until there are so many, and calls a plan the harder to
+    /// code the more there are. Default: as many as its recipes have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<(u32, u32)>,
 }
 
 impl Default for EngineerSkill {
     fn default() -> Self {
-        Self { slip: 0.002, fix: 0.7, deaf: 0.0 }
+        Self { slip: 0.002, fix: 0.7, deaf: 0.0, lines: None }
     }
 }
 
 /// Settings of a scripted engineer that are not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a skill of the engineer; give `slip=`, `fix=` or `deaf=` with a number in [0, 1]"
+    "`{0}` is not a skill of the engineer; give `slip=`, `fix=` or `deaf=` with a number in [0, 1], or \
+     `lines=` with the fewest and the most, such as `lines=20-120`"
 )]
 pub struct UnknownSkill(String);
 
@@ -75,6 +84,16 @@ impl EngineerSkill {
         for part in text.split(',').filter(|part| !part.is_empty()) {
             let unknown = || UnknownSkill(part.to_owned());
             let (name, value) = part.split_once('=').ok_or_else(unknown)?;
+            if name == "lines" {
+                let (least, most) = value.split_once('-').unwrap_or((value, value));
+                let number = |text: &str| text.parse::<u32>().map_err(|_| unknown());
+                let (least, most) = (number(least)?, number(most)?);
+                if least > most || most > MOST_LINES {
+                    return Err(unknown());
+                }
+                skill.lines = Some((least, most));
+                continue;
+            }
             let value: f64 = value.parse().map_err(|_| unknown())?;
             if !(0.0..=1.0).contains(&value) {
                 return Err(unknown());
@@ -181,6 +200,7 @@ impl Engineer {
         if least > 0 {
             spec.vary(rng);
         }
+        spec.lines = self.skill.lines.map(|(least, most)| rng.random_range(least..=most));
         if let Some(card) = self.shown_card(prompt, rng) {
             spec.take(card);
         }
@@ -256,6 +276,29 @@ fn planned(prompt: &ReadPrompt) -> Spec {
     Spec::read(prompt.section(title::PLAN)).unwrap_or_else(|| Spec::plain(PlainModel::Forest))
 }
 
+/// How hard a plan is to code: from 1 for 20 lines to 5 for 120 where it names their number, else by
+/// the stages that it names.
+fn complexity(plan: &str) -> f64 {
+    planned_lines(plan).map_or_else(|| by_rules(plan), complexity_of_lines)
+}
+
+/// How hard a scripted engineer calls a plan of so many lines, 1 to 5 in halves.
+pub fn complexity_of_lines(lines: u32) -> f64 {
+    let score = 1.0 + 4.0 * (f64::from(lines) - 20.0) / 100.0;
+    ((score * 2.0).round() / 2.0).clamp(1.0, 5.0)
+}
+
+/// The lines that the plan of a scripted engineer names; `None` where it names none.
+pub fn planned_lines(plan: &str) -> Option<u32> {
+    Spec::read(plan)?.lines
+}
+
+/// Lines of a script in which a scripted engineer may slip: all of them run, so that the script is
+/// whole with the probability (1 - slip)^lines.
+pub fn breakable_lines(code: &str) -> usize {
+    slip::breakable(code)
+}
+
 /// The last validation that an output reports.
 fn reported(output: &str) -> Option<f64> {
     let last = output.lines().rev().find_map(|line| line.strip_prefix("validation:"))?;
@@ -300,7 +343,7 @@ impl Player for Engineer {
             }
             AutoMindJob::Complexity => written(&ComplexityScore {
                 thought: "By the stages that the plan names.".to_owned(),
-                score: by_rules(prompt.section(title::PLAN)),
+                score: complexity(prompt.section(title::PLAN)),
             }),
             AutoMindJob::Decompose => {
                 let step = |name: &&str| PlanStep {

@@ -5,6 +5,7 @@
 use super::drawn;
 use super::reading::{Form, Reading};
 use super::scores::of_columns;
+use super::slip;
 use super::spec::{PlainModel, Spec};
 use crate::knowledge::Slot;
 use crate::scaffold::items::ItemKind;
@@ -21,6 +22,8 @@ a = pd.read_csv("input/train.csv")
 b = pd.read_csv("input/test.csv")
 s = pd.read_csv("input/sample_submission.csv")
 "#;
+
+const LOOK: &str = "_look = len(a)\n";
 
 const CLEAN: &str = "x = pd.get_dummies(x, dtype=float)
 x = x.replace([np.inf, -np.inf], np.nan)
@@ -85,6 +88,24 @@ print("validation:", float(_metric))
 
 /// The script of a plan, in its parts.
 pub(super) fn parts(spec: &Spec, reading: &Reading) -> [String; 3] {
+    let mut parts = shortest(spec, reading);
+    if let Some(lines) = spec.lines {
+        lengthen(&mut parts, lines as usize);
+    }
+    parts
+}
+
+/// Adds looks at the table, evenly over the parts, until so many lines can have a slip.
+fn lengthen(parts: &mut [String; 3], lines: usize) {
+    let missing = lines.saturating_sub(parts.iter().map(|part| slip::breakable(part)).sum());
+    let [load, build, train] = parts;
+    load.push_str(&LOOK.repeat(missing.div_ceil(3)));
+    build.push_str(&LOOK.repeat((missing + 1) / 3));
+    // Before the end: the last line of a script is its validation.
+    train.insert_str(0, &LOOK.repeat(missing / 3));
+}
+
+fn shortest(spec: &Spec, reading: &Reading) -> [String; 3] {
     let draws = reading.form == Form::Quantiles && spec.cards_of(Slot::Draw).is_some();
     if reading.is_drawn() || draws {
         return drawn::parts(spec, reading);

@@ -23,10 +23,12 @@ fn identifiers(line: &str) -> Vec<(usize, &str)> {
 }
 
 /// The place in a line where a letter too many breaks it: after what is called, or what is imported.
+/// Only lines at the top level have one, since they always run: so a script is whole with the
+/// probability (1 - slip)^lines.
 fn place(line: &str) -> Option<usize> {
-    let code = line.trim_start();
-    let is_import = code.starts_with("import ") || code.starts_with("from ");
-    if code.starts_with("def ") || code.starts_with('#') || line.contains('\'') {
+    let is_import = line.starts_with("import ") || line.starts_with("from ");
+    let may_not_run = line.starts_with(char::is_whitespace);
+    if may_not_run || line.starts_with("def ") || line.starts_with('#') || line.contains('\'') {
         return None;
     }
     let words = identifiers(line);
@@ -48,6 +50,11 @@ fn place(line: &str) -> Option<usize> {
     let keywords = ["in", "and", "or", "not", "if", "else", "for", "lambda", "print", "return"];
     let called = words.iter().filter(is_called).find(|(_, word)| !keywords.contains(word));
     called.and_then(last_letter)
+}
+
+/// Lines of `code` that can have a slip.
+pub(super) fn breakable(code: &str) -> usize {
+    code.lines().filter(|line| place(line).is_some()).count()
 }
 
 /// `code` with a slip in each line that can have one, with this probability.
@@ -123,7 +130,8 @@ mod tests {
             ("import numpy as np", "import numpyy as np"),
             ("from sklearn.linear_model import Ridge", "from sklearn.linear_model import Ridgee"),
             ("a = pd.read_csv(\"input/train.csv\")", "a = pd.read_csvv(\"input/train.csv\")"),
-            ("    d.append([m, g.std()])", "    d.appendd([m, g.std()])"),
+            ("    d.append([m, g.std()])", "    d.append([m, g.std()])"),
+            ("d.append([m, g.std()])", "d.appendd([m, g.std()])"),
             ("y = a[t]", "y = a[t]"),
             ("def one(m, x):", "def one(m, x):"),
             ("t = \"f(x)\"", "t = \"f(x)\""),

@@ -58,6 +58,8 @@ pub(super) struct Spec {
     pub(super) leaf: u32,
     pub(super) rounds: u32,
     pub(super) rate: &'static str,
+    /// Least lines that can have a slip; `None` for no more than it takes.
+    pub(super) lines: Option<u32>,
     /// In the order in which they were taken in.
     pub(super) cards: Vec<PlannedCard>,
     /// Names that were misspelt in the code that is to be repaired.
@@ -81,6 +83,7 @@ impl Spec {
             leaf: 2,
             rounds: 60,
             rate: "0.1",
+            lines: None,
             cards: Vec::new(),
             repairs: Vec::new(),
         }
@@ -91,9 +94,13 @@ impl Spec {
         let Self { model, strength, neighbours, trees, leaf, rounds, rate, .. } = self;
         let mut text = format!(
             "Settings: model={} strength={strength} neighbours={neighbours} trees={trees} \
-             leaf={leaf} rounds={rounds} rate={rate}\n\nRead the tables",
+             leaf={leaf} rounds={rounds} rate={rate}",
             model.name()
         );
+        if let Some(lines) = self.lines {
+            let _ = write!(text, " lines={lines}");
+        }
+        text.push_str("\n\nRead the tables");
         if reading.item.is_some() {
             text.push_str(", and each row's item as columns of numbers");
         }
@@ -144,6 +151,7 @@ impl Spec {
                 "trees" => spec.trees = value.parse().ok()?,
                 "leaf" => spec.leaf = value.parse().ok()?,
                 "rounds" => spec.rounds = value.parse().ok()?,
+                "lines" => spec.lines = Some(value.parse().ok()?),
                 "rate" => spec.rate = RATES.into_iter().find(|r| *r == value)?,
                 _ => return None,
             }

@@ -91,6 +91,39 @@ fn every_form_has_three_parts_and_reports_its_validation() {
 }
 
 #[test]
+fn scripts_have_the_lines_that_their_plan_names() {
+    for form in [Form::Number, Form::Label, Form::Mask, Form::Unknown] {
+        let reading = reading(form);
+        let count = |lines| {
+            let spec = Spec { lines, ..Spec::plain(PlainModel::Forest) };
+            let text = spec.text(&reading);
+            assert_eq!(Spec::read(&text), Some(spec.clone()));
+            assert_eq!(planned_lines(&text), lines);
+            let parts = skeleton::parts(&spec, &reading);
+            assert!(parts[2].ends_with("print(\"validation:\", float(_metric))\n"));
+            breakable_lines(&parts.concat())
+        };
+        let shortest = count(None);
+        assert!(shortest < 60, "{form:?}: {shortest}");
+        assert_eq!(count(Some(10)), shortest.max(10), "{form:?}");
+        for lines in [61, 62, 63, 120] {
+            assert_eq!(count(Some(lines)), lines as usize, "{form:?}");
+        }
+    }
+}
+
+#[test]
+fn long_plans_are_called_hard() {
+    let scores = [1, 20, 70, 88, 89, 120, 500].map(complexity_of_lines);
+    assert_eq!(scores, [1.0, 1.0, 3.0, 3.5, 4.0, 5.0, 5.0]);
+    assert_eq!(EngineerSkill::from_text("lines=20-120").unwrap().lines, Some((20, 120)));
+    assert_eq!(EngineerSkill::from_text("lines=30").unwrap().lines, Some((30, 30)));
+    for wrong in ["lines=9-3", "lines=a-b", "lines=-1", "lines=1-9999"] {
+        assert!(EngineerSkill::from_text(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn snippets_stand_in_their_slots() {
     let mut spec = Spec::plain(PlainModel::Line);
     let slots = [Slot::Read, Slot::Clean, Slot::Features, Slot::Target, Slot::Model, Slot::Post];
