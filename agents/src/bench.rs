@@ -2,9 +2,11 @@
 
 use crate::cli::{BenchCheckArgs, EvalArgs};
 use crate::players::Players;
+use crate::run::check_roles;
 use crate::{INCOMPLETE, INTERRUPTED, complain, say};
+use agents::knowledge::{KnowledgeDesk, TrickRecord};
 use agents::preset::Preset;
-use agents::run::player::Player;
+use agents::run::player::{Asked, Player};
 use agents::run::stop::AgentStop;
 use anyhow::{Context as _, Result};
 use evals::bench::conditions::BenchConditions;
@@ -18,6 +20,7 @@ use evals::bench::suite::{
 use indicatif::{ProgressBar, ProgressStyle};
 use jail::exec::{Sandbox, SandboxOptions};
 use jail::python::PythonEnv;
+use llm::Price;
 use std::process::ExitCode;
 use tasks::metrics::Direction;
 use tasks::task::{DataSource, Opening, Task, TaskId};
@@ -106,7 +109,11 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
     let size = (args.jobs, preset.workers());
     let machine = BenchMachine::start(args.bench, tasks, size, options)?;
     let base = crate::knowledge::open(&args.base)?;
-    let players = Players::open(&args.model, &args.out)?;
+    let players = Players::open(&args.model, Some(&args.sources), &args.out)?;
+    check_roles(&preset, &players)?;
+    let record = args.sources.uses.as_deref().map(TrickRecord::read).transpose()?;
+    let knowledge =
+        KnowledgeDesk { base: &base, embedder: players.embedder(), record: record.as_ref() };
     let agent = format!("{}/{}", preset.scaffold, players.name());
     let bar = Bar::new(count as u64 * args.seeds)?;
     let conditions = BenchConditions::new(args.bench, &preset, &machine, args.seeds, args.jobs);
@@ -115,7 +122,7 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
         preset: &preset,
         agent: &agent,
         players: &players,
-        knowledge: &*base,
+        knowledge: &knowledge,
         price: players.price(),
         out: &args.out,
         seeds: args.seeds,
@@ -153,6 +160,10 @@ impl PlayerSource for Players {
         seed: u64,
     ) -> Result<Box<dyn Player>, PlayerError> {
         Players::player(self, task, direction, seed).map_err(Into::into)
+    }
+
+    fn price(&self, what: Asked, _: Option<Price>) -> Option<Price> {
+        self.price_of(what)
     }
 }
 

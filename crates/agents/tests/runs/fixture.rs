@@ -88,7 +88,9 @@ impl Fixture {
             match &mut line {
                 JournalLine::Paused { .. } | JournalLine::Resumed { .. } => return None,
                 JournalLine::Header(_) => {}
-                JournalLine::Decided { clock, .. } | JournalLine::Finish { clock, .. } => {
+                JournalLine::Knowledge { clock, .. }
+                | JournalLine::Decided { clock, .. }
+                | JournalLine::Finish { clock, .. } => {
                     *clock = 0.0;
                 }
                 JournalLine::Asked(facts) => {

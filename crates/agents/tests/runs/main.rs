@@ -4,6 +4,7 @@
 
 mod automind;
 mod fixture;
+mod knowledge;
 mod linear;
 mod prompts;
 mod search;
