@@ -19,7 +19,7 @@ const KILLS: usize = 20;
 /// Longest time between the line after which a run is killed and the kill.
 const LATER: Duration = Duration::from_millis(600);
 /// A run that writes nothing for so long is stuck.
-const STUCK: Duration = Duration::from_secs(60);
+const STUCK: Duration = Duration::from_mins(1);
 
 /// A run with tricks, some broken lines, and scripts that are written in both ways.
 fn run(task: &Utf8Path, out: &Utf8Path) -> Command {

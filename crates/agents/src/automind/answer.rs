@@ -275,7 +275,7 @@ pub fn read_steps(text: &str) -> Result<Vec<PlanStep>, Unreadable> {
     Ok(steps)
 }
 
-/// Parts of a method, 1 to [`MODULES`], each with a name and a description.
+/// Parts of a method, 1 to 4, each with a name and a description.
 ///
 /// # Errors
 /// [`Unreadable`].
@@ -336,7 +336,7 @@ pub(crate) fn written(value: &impl Serialize) -> String {
 pub(crate) fn fixed_answer(job: AutoMindJob, code: &str) -> String {
     let plan = || "The script that is given.".to_owned();
     match job {
-        AutoMindJob::Draft => written(&DraftedPlan { plan: plan() }),
+        AutoMindJob::Draft | AutoMindJob::Abstract => written(&DraftedPlan { plan: plan() }),
         AutoMindJob::Improve | AutoMindJob::ImproveWith | AutoMindJob::Debug => {
             written(&ChangedPlan { thought: String::new(), plan: plan() })
         }
@@ -351,7 +351,6 @@ pub(crate) fn fixed_answer(job: AutoMindJob, code: &str) -> String {
             };
             written(&MethodModules { modules: vec![module] })
         }
-        AutoMindJob::Abstract => written(&DraftedPlan { plan: plan() }),
         AutoMindJob::Detailed => {
             let (input, output) = (String::new(), String::new());
             let step = DetailedStep { step: plan(), input, output, substeps: Vec::new() };

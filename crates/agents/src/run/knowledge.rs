@@ -202,6 +202,7 @@ impl KnowledgeSettings {
         [labels, leaks, queries].contains(&AnsweredBy::Model) || distil == TricksFrom::Model
     }
 
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }

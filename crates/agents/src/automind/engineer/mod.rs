@@ -282,7 +282,7 @@ impl Player for Engineer {
         let mut rng = stream.child(prompt.job.name()).index(u64::from(ask.attempt)).rng();
         let reading = &prompt.reading;
         Ok(Answer::whole(match prompt.job {
-            AutoMindJob::Draft => {
+            AutoMindJob::Draft | AutoMindJob::Abstract => {
                 written(&DraftedPlan { plan: self.draft(&prompt, &mut rng).text(reading) })
             }
             AutoMindJob::Improve | AutoMindJob::ImproveWith => written(&ChangedPlan {
@@ -305,9 +305,6 @@ impl Player for Engineer {
                     when: "always".to_owned(),
                 };
                 written(&MethodModules { modules: vec![module] })
-            }
-            AutoMindJob::Abstract => {
-                written(&DraftedPlan { plan: self.draft(&prompt, &mut rng).text(reading) })
             }
             // It cannot code what papers say: its plan is the outline, with all that is in it.
             AutoMindJob::Detailed => {
