@@ -2,9 +2,11 @@
 
 use crate::cli::{BenchCheckArgs, EvalArgs};
 use crate::players::Players;
+use crate::run::check_roles;
 use crate::{INCOMPLETE, INTERRUPTED, complain, say};
+use agents::knowledge::{KnowledgeDesk, TrickRecord};
 use agents::preset::Preset;
-use agents::run::player::Player;
+use agents::run::player::{Asked, Player};
 use agents::run::stop::AgentStop;
 use anyhow::{Context as _, Result};
 use evals::bench::conditions::BenchConditions;
@@ -19,6 +21,7 @@ use evals::bench::summary::BenchField;
 use indicatif::{ProgressBar, ProgressStyle};
 use jail::exec::{Sandbox, SandboxOptions};
 use jail::python::PythonEnv;
+use llm::Price;
 use std::process::ExitCode;
 use tasks::metrics::Direction;
 use tasks::task::{DataSource, Opening, Task, TaskId};
@@ -115,7 +118,11 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
     };
     let count = machine.suite.tasks().len();
     let base = crate::knowledge::open(&args.base)?;
-    let players = Players::open(&args.model, &args.out)?;
+    let players = Players::open(&args.model, Some(&args.sources), &args.out)?;
+    check_roles(&preset, &players)?;
+    let record = args.sources.uses.as_deref().map(TrickRecord::read).transpose()?;
+    let knowledge =
+        KnowledgeDesk { base: &base, embedder: players.embedder(), record: record.as_ref() };
     let agent = format!("{}/{}", preset.scaffold, players.name());
     let bar = Bar::new(count as u64 * args.seeds)?;
     let conditions = BenchConditions::new(args.bench, &preset, &machine, args.seeds, args.jobs);
@@ -124,7 +131,7 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
         preset: &preset,
         agent: &agent,
         players: &players,
-        knowledge: &*base,
+        knowledge: &knowledge,
         price: players.price(),
         out: &args.out,
         seeds: args.seeds,
@@ -162,6 +169,10 @@ impl PlayerSource for Players {
         seed: u64,
     ) -> Result<Box<dyn Player>, PlayerError> {
         Players::player(self, task, direction, seed).map_err(Into::into)
+    }
+
+    fn price(&self, what: Asked, _: Option<Price>) -> Option<Price> {
+        self.price_of(what)
     }
 }
 

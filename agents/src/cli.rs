@@ -233,6 +233,22 @@ pub(crate) struct KnowledgeBase {
     pub(crate) knowledge: String,
 }
 
+/// What runs of `automind` use besides the cards.
+#[derive(Debug, Args)]
+pub(crate) struct KnowledgeSources {
+    /// Compare texts by vectors of this model, `ENDPOINT:NAME`, instead of by their words.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) embedder: Option<String>,
+    /// Folder that keeps vectors; with `--replay` it has all that are needed [default: `embeddings`
+    /// in `--out`].
+    #[arg(long, value_name = "DIR", requires = "embedder")]
+    pub(crate) embeddings: Option<Utf8PathBuf>,
+    /// How tricks fared in earlier runs, for `--set automind.knowledge.learn=true`: a file
+    /// `trick_uses.jsonl`, or a folder with such files below it.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) uses: Option<Utf8PathBuf>,
+}
+
 /// Arguments of `agents knowledge list`.
 #[derive(Debug, Args)]
 pub(crate) struct KnowledgeListArgs {
@@ -440,6 +456,8 @@ pub(crate) struct EvalArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) base: KnowledgeBase,
+    #[command(flatten)]
+    pub(crate) sources: KnowledgeSources,
     /// Runs of each task, with seeds 0, 1, …
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seeds: u64,
@@ -509,6 +527,8 @@ pub(crate) struct RunArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) base: KnowledgeBase,
+    #[command(flatten)]
+    pub(crate) sources: KnowledgeSources,
     /// The task's folder: one of ours, a prepared competition of MLE-bench or MLE-Dojo, or a released
     /// bundle.
     #[arg(long, value_name = "DIR")]
@@ -556,6 +576,10 @@ pub(crate) struct ModelArgs {
     /// `script:FILE`.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: String,
+    /// A model of its own for a role of `automind`: `retriever`, `analyzer`, `planner`, `coder`,
+    /// `improver` or `verifier`. `--model` answers for all others.
+    #[arg(long = "role", value_name = "ROLE=MODEL")]
+    pub(crate) roles: Vec<String>,
     /// Endpoints of models [default: `openai` and `anthropic`].
     #[arg(long, value_name = "FILE")]
     pub(crate) models: Option<Utf8PathBuf>,

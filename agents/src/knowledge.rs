@@ -290,13 +290,15 @@ fn build(args: &KnowledgeBuildArgs) -> Result<ExitCode> {
                     prices: args.prices.clone(),
                     budget_usd: args.budget_usd,
                     replay: args.replay.clone(),
+                    roles: Vec::new(),
                 },
+                None,
                 args.out
                     .parent()
                     .filter(|folder| !folder.as_str().is_empty())
                     .unwrap_or(".".into()),
             )?;
-            let Players::Chat { chat, model, .. } = &players else {
+            let Some((chat, model)) = players.chat() else {
                 bail!("`--model` is a chat model here, such as `openai:NAME`");
             };
             let jobs = Arc::new(ChatJobs::new(Arc::clone(chat), model, 0));

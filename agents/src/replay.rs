@@ -57,7 +57,7 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AgentStop) -> Result<ExitCode> {
     };
     let python = PythonFacts::ask(suite.sandbox())?;
     let view = TaskView::of(task, header.direction, &config.policy, &python, weights.as_ref())?;
-    let knowledge = match &header.knowledge {
+    let knowledge = match &old.knowledge {
         Some(facts) => ReadyKnowledge::recorded(facts, &Blobs::new(&args.run))?,
         None => ReadyKnowledge::default(),
     };

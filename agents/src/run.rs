@@ -3,12 +3,15 @@
 use crate::cli::RunArgs;
 use crate::guide::RunGuide;
 use crate::players::Players;
+use crate::replay::recorded;
 use crate::{INCOMPLETE, INTERRUPTED, complain, say};
-use agents::preset::Preset;
+use agents::knowledge::{KnowledgeDesk, TrickRecord};
+use agents::preset::{Preset, ScaffoldSettings};
 use agents::run::agent::{AgentObserver, AgentRest, AgentRun, AgentRunError, TaskView};
-use agents::run::journal::JournalLine;
+use agents::run::journal::{JournalLine, journal_path};
 use agents::run::node::{Bug, Node, NodeState};
 use agents::run::python::PythonFacts;
+use agents::run::role::role_uses;
 use agents::run::stop::AgentStop;
 use agents::run::turn::TurnFacts;
 use agents::run::weights::PretrainedWeights;
@@ -41,7 +44,11 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
     let config = preset.episode();
     config.check_feedback(task)?;
     let base = crate::knowledge::open(&args.base)?;
-    let players = Players::open(&args.model, &args.out)?;
+    let players = Players::open(&args.model, Some(&args.sources), &args.out)?;
+    check_roles(&preset, &players)?;
+    let record = args.sources.uses.as_deref().map(TrickRecord::read).transpose()?;
+    let knowledge =
+        KnowledgeDesk { base: &base, embedder: players.embedder(), record: record.as_ref() };
     let direction = suite.grader(task)?.direction();
     let python = PythonFacts::ask(suite.sandbox())?;
     let view = TaskView::of(task, direction, &config.policy, &python, weights.as_ref())?;
@@ -54,7 +61,7 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
         scaffold: &preset.scaffold,
         view: &view,
         player: &*player,
-        knowledge: &*base,
+        knowledge: &knowledge,
         guide: &guide,
         seed: args.seed,
         folder: &args.out,
@@ -67,6 +74,12 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
         }
         error => error.into(),
     })?;
+    // A run that waits for a provider of vectors has no journal yet.
+    if journal_path(&args.out).is_file() {
+        for used in role_uses(&recorded(&args.out)?, |what| players.price_of(what)) {
+            complain(&used.to_string());
+        }
+    }
     match rest {
         AgentRest::Finished { chosen: Some(node), .. } => {
             let kind = preset.settings.step_name();
@@ -85,6 +98,14 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
             Ok(ExitCode::from(if stop.is_asked() { INTERRUPTED } else { INCOMPLETE }))
         }
     }
+}
+
+/// Refuses models of roles for a scaffold that has no roles.
+pub(crate) fn check_roles(preset: &Preset, players: &Players) -> Result<()> {
+    if players.has_roles() && !matches!(preset.settings, ScaffoldSettings::AutoMind(_)) {
+        bail!("`--role` is for `automind`: `{}` asks one model alone", preset.scaffold);
+    }
+    Ok(())
 }
 
 /// The sandbox that the scripts of a task need, `slots` of them at a time.
@@ -165,6 +186,12 @@ fn tricks(node: &Node) -> String {
     }
     if let Some(declined) = &facts.declined {
         text = format!("{text}; `{declined}` does not fit");
+    }
+    if !facts.papers.is_empty() {
+        text = format!("{text}; from {}", facts.papers.join(" and "));
+    }
+    if let Some(why) = &facts.no_papers {
+        text = format!("{text}; not from papers: {why}");
     }
     if !facts.applied.is_empty() {
         let applied: Vec<&str> = facts.applied.iter().map(String::as_str).collect();

@@ -6,6 +6,7 @@ use crate::run::{summary, turn_summary};
 use crate::say;
 use agents::run::journal::AgentEnd;
 use agents::run::node::NodeId;
+use agents::run::role::{RoleUse, role_uses};
 use agents::search::tree::Tree;
 use anyhow::{Context as _, Result};
 use camino::Utf8Path;
@@ -36,6 +37,9 @@ pub(crate) fn tree(args: &TreeArgs) -> Result<ExitCode> {
     for turn in &state.turns {
         say(&turn_summary(turn));
     }
+    for used in uses(&args.run)?.unwrap_or_else(|| role_uses(&state, |_| None)) {
+        say(&used.to_string());
+    }
     let kind = if state.turns.is_empty() { "node" } else { "turn" };
     say(&match state.finish {
         None => "not over; the command that made it goes on".to_owned(),
@@ -50,15 +54,25 @@ pub(crate) fn tree(args: &TreeArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What roles used and cost, if `agents eval` wrote it beside the journal.
+fn uses(run: &Utf8Path) -> Result<Option<Vec<RoleUse>>> {
+    Ok(graded(run)?.map(|graded| graded.roles))
+}
+
 /// The grades after each step, if `agents eval` wrote them beside the journal.
 fn grades(run: &Utf8Path) -> Result<Vec<StepGrade>> {
+    Ok(graded(run)?.map(|graded| graded.by_step).unwrap_or_default())
+}
+
+/// What `agents eval` wrote beside the journal of a run that is over.
+fn graded(run: &Utf8Path) -> Result<Option<BenchRun>> {
     let path = run.join("run.json");
     if !path.is_file() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
-    let graded: BenchRun = serde_json::from_slice(&fs::read(&path)?)
+    let graded = serde_json::from_slice(&fs::read(&path)?)
         .with_context(|| format!("`{path}` is not the grade of a run"))?;
-    Ok(graded.by_step)
+    Ok(Some(graded))
 }
 
 /// A node and everything below it.

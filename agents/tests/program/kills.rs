@@ -44,7 +44,7 @@ fn agents(scaffold: &str, task: &Utf8Path, out: &Utf8Path) -> Command {
 
 /// The journal without times and without notes of pauses, by the order of decisions: with several
 /// workers, results come in any order.
-fn timeless(run: &Utf8Path) -> Vec<String> {
+pub(crate) fn timeless(run: &Utf8Path) -> Vec<String> {
     let lines = read_lines(&journal_path(run)).unwrap();
     let mut kept: Vec<(u32, u8, String)> = Vec::new();
     for mut line in lines {
@@ -54,6 +54,10 @@ fn timeless(run: &Utf8Path) -> Vec<String> {
             | JournalLine::Guided { .. }
             | JournalLine::Heard { .. } => continue,
             JournalLine::Header(_) => (0, 0),
+            JournalLine::Knowledge { clock, .. } => {
+                *clock = 0.0;
+                (0, 0)
+            }
             JournalLine::Decided { clock, node, .. } => {
                 *clock = 0.0;
                 (node.0, 1)

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod ablate;
+mod automind;
 mod guide;
 mod kills;
 mod knowledge;

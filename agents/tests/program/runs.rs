@@ -48,6 +48,15 @@ fn wrong_use_is_told_and_leaves_nothing() {
             run("aide", "openai:x", &["--budget-usd", "1"], 1),
             "`--budget-usd` needs the price of `x`",
         ),
+        (
+            run("aide", "script:mutator", &["--role", "coder=script:sample"], 1),
+            "`--role` is for `automind`: `aide` asks one model alone",
+        ),
+        (
+            run("automind", "script:engineer", &["--role", "tester=script:sample"], 1),
+            "there is no role `tester`; one of retriever,",
+        ),
+        (run("automind", "script:engineer", &["--role", "coder"], 1), "is not ROLE=MODEL"),
         (run("aide", "script:mutator", &["--step", "3"], 2), "unexpected argument '--step'"),
     ];
     for (message, expected) in cases {

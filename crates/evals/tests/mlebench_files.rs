@@ -52,6 +52,7 @@ fn run(agent: &str, competition: &str, seed: u64, data: DataSource) -> BenchRun 
         seconds: RunSeconds::default(),
         tokens: PlayerTokens::default(),
         cost: None,
+        roles: Vec::new(),
     }
 }
 

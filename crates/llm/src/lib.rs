@@ -24,6 +24,7 @@ mod endpoint;
 mod endpoints;
 #[cfg(feature = "http")]
 mod http;
+mod kept_embeddings;
 #[cfg(feature = "http")]
 mod limiter;
 #[cfg(feature = "http")]
@@ -56,6 +57,7 @@ pub use endpoint::{Endpoint, EndpointError};
 pub use endpoints::{Endpoints, ModelName};
 #[cfg(feature = "http")]
 pub use http::{ChatClient, error_text};
+pub use kept_embeddings::{KeptEmbeddings, NoEmbeddings};
 pub use price::{AmountError, MicroUsd, Price, PriceError, PriceList};
 pub use record::{ChatRecorder, export};
 pub use replay::Replay;

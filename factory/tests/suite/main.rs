@@ -4,6 +4,7 @@
 
 mod anchors;
 mod audio;
+mod automind;
 mod calibration;
 mod definitions;
 mod demonstrations;

@@ -8,9 +8,12 @@ use crate::run::job::AutoMindJob;
 use crate::search::operator::Unreadable;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
 
 /// Longest plan, in bytes.
 const PLAN: usize = 20_000;
+/// Most parts that are taken of a method.
+const MODULES: usize = 4;
 /// Most steps that a plan is taken apart into, before they are merged.
 const STEPS: usize = 40;
 
@@ -82,6 +85,72 @@ pub struct RunVerdict {
     pub summary: String,
     /// The validation score that the output reports.
     pub metric: Option<f64>,
+}
+
+/// Whether two published methods go together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompatibleVerdict {
+    /// Why.
+    pub why: String,
+    /// Whether one solution can use both.
+    pub yes: bool,
+}
+
+/// A part of a published method.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MethodModule {
+    /// What it is called.
+    pub name: String,
+    /// How it works.
+    pub description: String,
+    /// What it takes.
+    pub inputs: String,
+    /// Where it acts.
+    pub place: String,
+    /// Under which conditions it helps.
+    pub when: String,
+}
+
+/// The parts of a published method that are of use for a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MethodModules {
+    /// At least one.
+    pub modules: Vec<MethodModule>,
+}
+
+/// A step of a detailed plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DetailedStep {
+    /// What it is called.
+    pub step: String,
+    /// What it takes.
+    pub input: String,
+    /// What it gives.
+    pub output: String,
+    /// What is done, in order.
+    pub substeps: Vec<String>,
+}
+
+/// A plan in steps with all details.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DetailedPlan {
+    /// In their order, at least one.
+    pub steps: Vec<DetailedStep>,
+}
+
+/// Whether a plan can be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanCheck {
+    /// What has to be changed, or why all holds.
+    pub why: String,
+    /// Whether all conditions hold.
+    pub ok: bool,
 }
 
 /// The JSON object in an answer: in its only block, or in the only one that is marked `json`, or
@@ -206,6 +275,49 @@ pub fn read_steps(text: &str) -> Result<Vec<PlanStep>, Unreadable> {
     Ok(steps)
 }
 
+/// Parts of a method, 1 to 4, each with a name and a description.
+///
+/// # Errors
+/// [`Unreadable`].
+pub fn read_modules(text: &str) -> Result<Vec<MethodModule>, Unreadable> {
+    let modules = read_object::<MethodModules>(text)?.modules;
+    if !(1..=MODULES).contains(&modules.len()) {
+        let count = modules.len();
+        return Err(Unreadable(format!("There are {count} modules. Give 1 to {MODULES}.")));
+    }
+    let is_bare = |module: &MethodModule| {
+        module.name.trim().is_empty() || module.description.trim().is_empty()
+    };
+    if modules.iter().any(is_bare) {
+        return Err(Unreadable("A module has no name or no description. Give both.".to_owned()));
+    }
+    Ok(modules)
+}
+
+/// A detailed plan as text, its steps numbered.
+///
+/// # Errors
+/// [`Unreadable`], also for no steps or too many, for one without a name, and for a plan that is too
+/// long.
+pub fn read_detailed(text: &str) -> Result<String, Unreadable> {
+    let steps = read_object::<DetailedPlan>(text)?.steps;
+    if steps.is_empty() || steps.len() > STEPS {
+        let count = steps.len();
+        return Err(Unreadable(format!("There are {count} steps. Give between 1 and {STEPS}.")));
+    }
+    let mut plan = String::new();
+    for (number, DetailedStep { step, input, output, substeps }) in (1..).zip(steps) {
+        if step.trim().is_empty() {
+            return Err(Unreadable("A step has no name. Name each.".to_owned()));
+        }
+        let _ = writeln!(plan, "{number}. {step}\nInput: {input}\nOutput: {output}");
+        for substep in substeps {
+            let _ = writeln!(plan, "{substep}");
+        }
+    }
+    checked(plan)
+}
+
 /// A judgement of a run, whose metric is a number or none.
 ///
 /// # Errors
@@ -224,10 +336,27 @@ pub(crate) fn written(value: &impl Serialize) -> String {
 pub(crate) fn fixed_answer(job: AutoMindJob, code: &str) -> String {
     let plan = || "The script that is given.".to_owned();
     match job {
-        AutoMindJob::Draft => written(&DraftedPlan { plan: plan() }),
+        AutoMindJob::Draft | AutoMindJob::Abstract => written(&DraftedPlan { plan: plan() }),
         AutoMindJob::Improve | AutoMindJob::ImproveWith | AutoMindJob::Debug => {
             written(&ChangedPlan { thought: String::new(), plan: plan() })
         }
+        AutoMindJob::Compatible => written(&CompatibleVerdict { why: String::new(), yes: false }),
+        AutoMindJob::Modules => {
+            let module = MethodModule {
+                name: "none".to_owned(),
+                description: plan(),
+                inputs: String::new(),
+                place: String::new(),
+                when: String::new(),
+            };
+            written(&MethodModules { modules: vec![module] })
+        }
+        AutoMindJob::Detailed => {
+            let (input, output) = (String::new(), String::new());
+            let step = DetailedStep { step: plan(), input, output, substeps: Vec::new() };
+            written(&DetailedPlan { steps: vec![step] })
+        }
+        AutoMindJob::Check => written(&PlanCheck { why: String::new(), ok: true }),
         AutoMindJob::Applies => written(&TrickVerdict { why: String::new(), applies: false }),
         AutoMindJob::Complexity => written(&ComplexityScore { thought: String::new(), score: 1.0 }),
         AutoMindJob::Decompose => {
@@ -307,6 +436,21 @@ mod tests {
         assert!(read(&[step; STEPS + 1].join(", ")).is_err());
     }
 
+    #[test]
+    fn modules_and_detailed_steps_have_names_and_become_text() {
+        let module = r#"{"name": "m", "description": "d", "inputs": "", "place": "", "when": ""}"#;
+        let read = |modules: &str| read_modules(&block(&format!("{{\"modules\": [{modules}]}}")));
+        assert_eq!(read(module).unwrap().len(), 1);
+        for wrong in ["", r#"{"name": "m"}"#, &module.replace("\"d\"", "\" \"")] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+        assert!(read(&[module; MODULES + 1].join(", ")).is_err());
+        let step = r#"{"step": "load", "input": "a", "output": "b", "substeps": ["x", "y"]}"#;
+        let detailed = |steps: &str| read_detailed(&block(&format!("{{\"steps\": [{steps}]}}")));
+        assert_eq!(detailed(step).unwrap(), "1. load\nInput: a\nOutput: b\nx\ny\n");
+        assert!(detailed("").is_err() && detailed(&step.replace("load", " ")).is_err());
+    }
+
     proptest! {
         #[test]
         fn no_answer_makes_a_parser_panic(text in "[`{}\\[\\]\":,a-e0-9.\\n\\\\ -]{0,120}") {
@@ -315,6 +459,8 @@ mod tests {
             let _ = read_complexity(&text);
             let _ = read_steps(&text);
             let _ = read_run_verdict(&text);
+            let _ = read_modules(&text);
+            let _ = read_detailed(&text);
             let _ = read_object::<TrickVerdict>(&text);
             let _ = read_python(&text);
         }

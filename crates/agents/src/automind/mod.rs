@@ -14,6 +14,7 @@ pub mod complexity;
 pub mod engineer;
 mod memory;
 pub mod metric;
+mod papers;
 mod plan;
 mod policy;
 mod prompt;

@@ -27,6 +27,11 @@ fn instructions(job: AutoMindJob) -> &'static str {
         AutoMindJob::Code => include_str!("../../prompts/automind/code.md"),
         AutoMindJob::CodeStep => include_str!("../../prompts/automind/code_step.md"),
         AutoMindJob::Verify => include_str!("../../prompts/automind/verify.md"),
+        AutoMindJob::Compatible => include_str!("../../prompts/automind/compatible.md"),
+        AutoMindJob::Modules => include_str!("../../prompts/automind/modules.md"),
+        AutoMindJob::Abstract => include_str!("../../prompts/automind/abstract.md"),
+        AutoMindJob::Detailed => include_str!("../../prompts/automind/detailed.md"),
+        AutoMindJob::Check => include_str!("../../prompts/automind/check.md"),
     }
 }
 
@@ -38,6 +43,9 @@ pub(super) mod title {
     pub(crate) const TRICKS: &str = "Tricks that may be of use";
     pub(crate) const TRICK: &str = "The trick";
     pub(crate) const TRICK_CODE: &str = "The code of the trick";
+    pub(crate) const PAPERS: &str = "Published methods";
+    pub(crate) const MODULES: &str = "Parts of published methods";
+    pub(crate) const OBJECTION: &str = "An objection to the last one";
     pub(crate) const PLAN: &str = "The plan";
     pub(crate) const CODE: &str = "The code";
     pub(crate) const OUTPUT: &str = "What it printed";

@@ -1,7 +1,7 @@
 //! The settings of `AutoMind`.
 
 use super::policy::AutoMindPolicy;
-use crate::run::knowledge::KnowledgeSelection;
+use crate::run::knowledge::{KnowledgeSelection, KnowledgeSettings};
 use crate::search::policy::setting;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,9 @@ pub struct AutoMindSettings {
     pub policy: AutoMindPolicy,
     /// Which tricks stand ready, and how they are used.
     pub tricks: TrickSettings,
+    /// How the knowledge of the run is found.
+    #[serde(skip_serializing_if = "KnowledgeSettings::is_default")]
+    pub knowledge: KnowledgeSettings,
     /// How plans become scripts.
     pub coder: CoderSettings,
     /// How runs are judged.
@@ -41,6 +44,7 @@ impl Default for AutoMindSettings {
         Self {
             policy: AutoMindPolicy::default(),
             tricks: TrickSettings::default(),
+            knowledge: KnowledgeSettings::default(),
             coder: CoderSettings::default(),
             verifier: VerifierSettings::default(),
             sampling: SamplingSettings::default(),
@@ -91,6 +95,22 @@ pub enum DraftKnowledge {
     None,
     /// The tricks that stand ready.
     Tricks,
+    /// Two published methods, from which the draft is planned in stages.
+    Papers,
+    /// Both: where the stages give no plan, the tricks that stand ready are shown.
+    Both,
+}
+
+impl DraftKnowledge {
+    /// Whether tricks are shown.
+    pub fn shows_tricks(self) -> bool {
+        matches!(self, Self::Tricks | Self::Both)
+    }
+
+    /// Whether drafts are planned from published methods.
+    pub fn uses_papers(self) -> bool {
+        matches!(self, Self::Papers | Self::Both)
+    }
 }
 
 /// When a trick that was tried counts as of no use.
@@ -230,6 +250,7 @@ mod tests {
             "tricks.knowledge = \"all\"",
             "policy.greedy_probability = 2.0",
             "policy.drafts = 0",
+            "knowledge.labels = \"votes\"",
         ] {
             assert!(toml::from_str::<AutoMindSettings>(wrong).is_err(), "{wrong}");
         }

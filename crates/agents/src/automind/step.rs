@@ -4,24 +4,29 @@ use super::asker::Asker;
 use super::coder::{one_pass, style};
 use super::memory::memory;
 use super::metric::standard_error;
+use super::papers::draft_from_papers;
 use super::plan::{self, ParentNode};
 use super::prompt::BudgetLeft;
-use super::settings::{AutoMindSettings, DraftKnowledge, SelectBy};
+use super::settings::{AutoMindSettings, SelectBy};
 use super::stepwise::{Stepped, stepwise};
 use super::tricks;
 use super::verifier::verify;
 use crate::run::journal::JournalLine;
-use crate::run::knowledge::{ReadyKnowledge, ReadyTrick};
+use crate::run::knowledge::{ReadyKnowledge, ReadyMethod, ReadyTrick};
 use crate::run::node::{BlobHash, Decision, Node, NodeId, NodeState, Operator};
 use crate::run::node_facts::{AutoMindFacts, CodingStyle};
 use crate::run::open::{OpenRun, Undone, undone};
 use crate::search::decide::NodeMaker;
 use crate::search::tree::Tree;
 use jail::exec::{Mode, Run};
+use rand::seq::IndexedRandom as _;
 use sandbox::env::TrialDir;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tasks::stream::Stream;
+
+/// Published methods that one draft is planned from.
+const PAPERS: usize = 2;
 
 /// A run that is being worked on.
 pub(super) struct AutoMindRun<'a> {
@@ -41,6 +46,8 @@ pub(super) struct Known {
     trick: Option<ReadyTrick>,
     /// Tricks that a draft is shown.
     shown: Vec<ReadyTrick>,
+    /// Published methods that a draft is planned from.
+    papers: Vec<ReadyMethod>,
     steps_left: u32,
 }
 
@@ -66,8 +73,15 @@ impl NodeMaker for AutoMindRun<'_> {
             }
             _ => None,
         };
-        let shows =
-            decision.operator == Operator::Draft && settings.drafts == DraftKnowledge::Tricks;
+        let is_draft = decision.operator == Operator::Draft;
+        let shows = is_draft && settings.drafts.shows_tricks();
+        let papers = if is_draft && settings.drafts.uses_papers() {
+            let stream = Stream::root(run.seed).child(run.task.id().as_str());
+            let stream = stream.child("automind").child("papers").index(u64::from(id.0));
+            self.ready.methods.sample(&mut stream.rng(), PAPERS).cloned().collect()
+        } else {
+            Vec::new()
+        };
         let taken = u32::try_from(tree.len()).unwrap_or(u32::MAX);
         Ok(Known {
             parent: parent.map(|parent| self.parent(tree, parent)).transpose()?,
@@ -78,6 +92,7 @@ impl NodeMaker for AutoMindRun<'_> {
             applied: tricks::applied(tree, parent),
             trick: trick.cloned(),
             shown: if shows { self.ready.tricks.clone() } else { Vec::new() },
+            papers,
             steps_left: self.settings.steps.saturating_sub(taken) + 1,
         })
     }
@@ -132,6 +147,18 @@ fn plan_of(
         }
         (Operator::Improve | Operator::Crossover, Some(parent)) => {
             plan::improve(asker, parent, &known.memory, known.trick.as_ref(), facts)
+        }
+        _ if !known.papers.is_empty() => {
+            match draft_from_papers(asker, &known.memory, &known.papers)? {
+                Ok(plan) => {
+                    facts.papers = known.papers.iter().map(|paper| paper.id.clone()).collect();
+                    Ok(Ok(plan))
+                }
+                Err(reason) => {
+                    facts.no_papers = Some(reason);
+                    plan::draft(asker, &known.memory, &known.shown)
+                }
+            }
         }
         _ => plan::draft(asker, &known.memory, &known.shown),
     }

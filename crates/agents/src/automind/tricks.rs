@@ -5,13 +5,16 @@
 
 use super::metric::standard_error;
 use super::settings::{MarkTrick, TrickSettings};
-use crate::run::knowledge::ReadyTrick;
+use crate::knowledge::TrickUse;
+use crate::run::knowledge::{ReadyKnowledge, ReadyTrick};
 use crate::run::node::{Node, NodeId};
 use crate::search::tree::Tree;
 use rand::RngExt as _;
 use rand::seq::IndexedRandom as _;
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeSet;
+use tasks::metrics::Direction;
+use tasks::task::TaskId;
 
 /// Ids of the tricks in the plan of a node.
 pub fn applied(tree: &Tree, node: Option<NodeId>) -> BTreeSet<String> {
@@ -34,6 +37,29 @@ pub fn marked(tree: &Tree, mark: MarkTrick) -> BTreeSet<String> {
         is_useless.then(|| tried.trick.clone())
     };
     tree.good().filter_map(failed).collect()
+}
+
+/// How the tricks of a run fared: each script that tries one and works, beside the script that it
+/// was to improve. Tricks that a model made for this run alone are left out.
+pub fn uses(
+    tree: &Tree,
+    ready: &ReadyKnowledge,
+    task: &TaskId,
+    direction: Direction,
+) -> Vec<TrickUse> {
+    let used = |node: &Node| {
+        let tried = node.automind.as_ref()?.applying.as_ref()?;
+        ready.trick(&tried.trick).filter(|trick| trick.from.is_empty())?;
+        Some(TrickUse {
+            trick: tried.trick.clone(),
+            task: task.to_string(),
+            labels: ready.labels.clone(),
+            direction,
+            parent: tree.node(tried.base)?.metric?,
+            child: node.metric?,
+        })
+    };
+    tree.good().filter_map(used).collect()
 }
 
 /// The trick that an improvement of `parent` tries; `None` for an improvement without one.
@@ -77,7 +103,6 @@ mod tests {
     use crate::run::node::Decision;
     use crate::run::node_facts::{AutoMindFacts, TriedTrick};
     use crate::search::tree::fixture::{Became, add};
-    use tasks::metrics::Direction;
     use tasks::stream::Stream;
 
     fn trick(id: &str, excludes: &[&str]) -> ReadyTrick {

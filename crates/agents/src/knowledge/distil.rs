@@ -55,13 +55,13 @@ impl Distiller for PlainCards {
 /// What a model distils from the best five solutions, and then fits to the task. Where there are fewer
 /// solutions, the best cards take their places. Unreadable answers leave the cards as they are.
 #[derive(Debug, Clone)]
-pub struct ModelDistiller {
-    model: Arc<dyn JobModel>,
+pub struct ModelDistiller<'a> {
+    model: Arc<dyn JobModel + 'a>,
 }
 
-impl ModelDistiller {
+impl<'a> ModelDistiller<'a> {
     /// Asks `model`.
-    pub fn new(model: Arc<dyn JobModel>) -> Self {
+    pub fn new(model: Arc<dyn JobModel + 'a>) -> Self {
         Self { model }
     }
 }
@@ -80,7 +80,7 @@ struct TrickFields {
     from: Vec<String>,
 }
 
-impl Distiller for ModelDistiller {
+impl Distiller for ModelDistiller<'_> {
     fn ready(
         &self,
         base: &Knowledge,

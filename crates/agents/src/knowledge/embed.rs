@@ -92,6 +92,11 @@ impl ProviderEmbedder {
     pub fn new(client: Arc<dyn EmbeddingModel>, model: impl Into<String>) -> Self {
         Self { client, model: model.into() }
     }
+
+    /// The provider's name of the model.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
 }
 
 impl Debug for ProviderEmbedder {

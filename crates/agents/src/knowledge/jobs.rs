@@ -5,6 +5,7 @@
 
 use llm::{ChatError, ChatModel, Message, Purpose, Request, Role, schema};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
@@ -14,7 +15,8 @@ const REPAIRS: u32 = 2;
 const ANSWER_TOKENS: u32 = 4096;
 
 /// What a model is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Job {
     /// The labels of a task or a post.
     Label,
@@ -24,6 +26,8 @@ pub enum Job {
     Distil,
     /// Those of the tricks that apply to a task.
     Fit,
+    /// What published methods are asked for.
+    Queries,
 }
 
 impl Job {
@@ -34,6 +38,7 @@ impl Job {
             Self::SameTask => "same_task",
             Self::Distil => "distil",
             Self::Fit => "fit",
+            Self::Queries => "queries",
         }
     }
 
@@ -43,6 +48,7 @@ impl Job {
             Self::SameTask => include_str!("../../prompts/automind/same_task.md"),
             Self::Distil => include_str!("../../prompts/automind/distil.md"),
             Self::Fit => include_str!("../../prompts/automind/fit.md"),
+            Self::Queries => include_str!("../../prompts/automind/queries.md"),
         }
     }
 
@@ -179,7 +185,7 @@ mod tests {
 
     #[test]
     fn every_prompt_begins_with_its_job() {
-        for job in [Job::Label, Job::SameTask, Job::Distil, Job::Fit] {
+        for job in [Job::Label, Job::SameTask, Job::Distil, Job::Fit, Job::Queries] {
             let template = job.template();
             assert_eq!(template.lines().next(), Some(format!("job: {}", job.name()).as_str()));
             assert!(template.contains("JSON"), "{}", job.name());

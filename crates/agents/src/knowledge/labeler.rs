@@ -84,13 +84,13 @@ impl Labeler for RuleLabeler {
 /// The labels that most of five votes of a model have. If fewer than three can be read, the rules
 /// decide.
 #[derive(Debug, Clone)]
-pub struct ModelLabeler {
-    model: Arc<dyn JobModel>,
+pub struct ModelLabeler<'a> {
+    model: Arc<dyn JobModel + 'a>,
 }
 
-impl ModelLabeler {
+impl<'a> ModelLabeler<'a> {
     /// Asks `model`.
-    pub fn new(model: Arc<dyn JobModel>) -> Self {
+    pub fn new(model: Arc<dyn JobModel + 'a>) -> Self {
         Self { model }
     }
 }
@@ -103,7 +103,7 @@ struct LabelFields {
     labels: BTreeMap<String, Vec<String>>,
 }
 
-impl Labeler for ModelLabeler {
+impl Labeler for ModelLabeler<'_> {
     fn label(&self, subject: LabelSubject<'_>, tree: &LabelTree) -> Result<Labelled, JobFault> {
         let mut list = String::new();
         for hard in tree.hard() {

@@ -7,7 +7,7 @@
 //! | b | a post | the cosine of the descriptions is at least .6, or they share 3 runs of 8 words that do not overlap |
 //! | c | a post | it is among the best 20, and a model says that it is the same competition or data, or cannot be understood |
 //! | d | a trick | its code names a path outside `input/`, or starts a process or a connection |
-//! | e | a trick | it shares a run of 5 words or the name of a column with the description |
+//! | e | a trick or method | it shares a run of 5 words or the name of a column with the description |
 
 use super::audit::shared_text;
 use super::base::Knowledge;
@@ -66,6 +66,11 @@ pub fn check_leaks(
         let shared = shared.map(|what| ExclusionReason::SharedText { what });
         for reason in reads.into_iter().chain(shared) {
             exclusions.add(trick.id.clone(), reason);
+        }
+    }
+    for method in base.methods() {
+        if let Some(what) = shared_text(&method.prose(), &page, &query.columns) {
+            exclusions.add(method.id.clone(), ExclusionReason::SharedText { what });
         }
     }
     if base.posts().is_empty() || !same_task.asks() {

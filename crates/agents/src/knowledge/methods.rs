@@ -3,11 +3,17 @@
 use super::base::Knowledge;
 use super::card::{Method, TrickId};
 use super::embed::{EmbedError, Embedder};
+use super::jobs::{AskError, Job, JobFault, JobModel, ask};
+use super::query::Query;
+use super::words::{count_words, first_words};
+use crate::fence::fenced;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Methods that one aspect fetches, and that stay of all.
 const FETCHED: usize = 4;
+/// Most words of a text that methods are asked for.
+const WORDS: usize = 50;
 
 /// What methods are asked for: a text of at most 50 words for each aspect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +27,46 @@ pub struct MethodQuery {
     pub domain: String,
     /// The part of a solution that is looked for.
     pub phase: String,
+}
+
+impl MethodQuery {
+    /// From the statement of a task and its labels, without a model.
+    pub fn by_rules(query: &Query) -> Self {
+        let statement = first_words(&query.statement, WORDS);
+        let labels = first_words(&query.labels.to_string(), WORDS);
+        Self {
+            task: format!("{labels}. {statement}"),
+            data: statement.clone(),
+            domain: statement,
+            phase: "model and training".to_owned(),
+        }
+    }
+
+    /// In the words of a model; by rules where its answers cannot be read.
+    ///
+    /// # Errors
+    /// [`JobFault`] if nobody answers now.
+    pub fn asked_for(model: &dyn JobModel, query: &Query) -> Result<Self, JobFault> {
+        let task = fenced("text", &query.statement);
+        let prompt = Job::Queries.prompt(&[("task", &task)]);
+        let check = |fields: &Self| {
+            let Self { task, data, domain, phase } = fields;
+            let is_fine = |text: &String| (1..=WORDS).contains(&count_words(text));
+            if [task, data, domain, phase].into_iter().all(is_fine) {
+                Ok(())
+            } else {
+                Err(format!("each text has 1 to {WORDS} words"))
+            }
+        };
+        match ask::<Self>(model, Job::Queries, &prompt, 0, check) {
+            Ok(asked) => Ok(asked),
+            Err(AskError::Fault(fault)) => Err(fault),
+            Err(AskError::Unreadable { what }) => {
+                tracing::warn!(what, "queries for papers cannot be read; rules write them");
+                Ok(Self::by_rules(query))
+            }
+        }
+    }
 }
 
 /// A method with the terms of its score.

@@ -28,6 +28,7 @@ mod methods;
 mod posts;
 mod query;
 mod ready;
+mod record;
 mod retrieve;
 mod same_task;
 mod selection;
@@ -56,6 +57,8 @@ pub use lexical::{LEXICAL_PLACES, Lexical};
 pub use methods::{MethodQuery, RankedMethod, retrieve_methods};
 pub use posts::{Post, PostError, parse_posts};
 pub use query::Query;
+pub use ready::KnowledgeDesk;
+pub use record::{TRICK_USES, TrickRecord, TrickRecordError, TrickUse};
 pub use retrieve::{
     EntryKind, LabelTerm, MOST_READY, Ranked, RankedEntry, RetrievalSettings, retrieve,
 };
@@ -63,4 +66,5 @@ pub use same_task::{ModelSameTask, NobodyAsked, SameAnswer, SameTask};
 pub use selection::{random_tricks, wrong_label_tricks};
 pub use source::CardError;
 pub use statement::{STATEMENT_WORDS, statement};
+pub(crate) use task_labels::label_text;
 pub use votes::majority;

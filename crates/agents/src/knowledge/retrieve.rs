@@ -20,6 +20,7 @@ use super::embed::{EmbedError, Embedder, cosine, mean};
 use super::exclusions::Exclusions;
 use super::labels::TaskLabels;
 use super::query::Query;
+use super::record::TrickRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -110,6 +111,16 @@ pub struct LabelTerm {
 }
 
 impl Ranked {
+    /// The same ranking, with entries of equal scores in the order in which they helped in earlier runs
+    /// on tasks with such labels, the best first.
+    #[must_use]
+    pub fn learned(mut self, record: &TrickRecord, labels: &TaskLabels) -> Self {
+        let mean = |entry: &RankedEntry| record.posterior_mean(entry.id.as_str(), labels);
+        self.entries
+            .sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| mean(b).total_cmp(&mean(a))));
+        self
+    }
+
     /// The tricks that stand ready for the task: the best `most`, at most [`MOST_READY`], of those that
     /// share a hard label with it.
     pub fn ready(&self, base: &Knowledge, most: usize) -> Vec<TrickId> {
@@ -276,8 +287,10 @@ mod tests {
     use super::*;
     use crate::knowledge::exclusions::ExclusionReason;
     use crate::knowledge::fixture::{base, query};
+    use crate::knowledge::record::TrickUse;
     use proptest::prelude::*;
     use std::fmt::Write as _;
+    use tasks::metrics::Direction;
 
     fn rank(labels: &[&str], exclusions: &Exclusions) -> Ranked {
         let base = base();
@@ -341,6 +354,31 @@ mod tests {
         assert_eq!(ready.len(), MOST_READY);
         assert_eq!(ready[0].as_str(), "same");
         assert_eq!(ranked.ready(&base(), 2), ready[..2]);
+    }
+
+    #[test]
+    fn record_decides_ties_alone() {
+        let labels: TaskLabels =
+            ["General Machine Learning/Regression".parse().unwrap()].into_iter().collect();
+        let entry = |id: &str, score| RankedEntry {
+            id: TrickId::new(id).unwrap(),
+            score,
+            ..rank(&["General Machine Learning/Regression"], &Exclusions::default()).entries[0]
+                .clone()
+        };
+        let entries = vec![entry("a", 0.9), entry("b", 0.5), entry("c", 0.5), entry("d", 0.1)];
+        let used = |trick: &str, child| TrickUse {
+            trick: trick.to_owned(),
+            task: String::new(),
+            labels: labels.clone(),
+            direction: Direction::HigherIsBetter,
+            parent: 0.5,
+            child,
+        };
+        let record = TrickRecord::new(vec![used("a", 0.1), used("c", 0.9), used("d", 0.9)]);
+        let ranked = Ranked { entries }.learned(&record, &labels);
+        let ids: Vec<&str> = ranked.entries.iter().map(|entry| entry.id.as_str()).collect();
+        assert_eq!(ids, ["a", "c", "b", "d"]);
     }
 
     proptest! {

@@ -59,13 +59,13 @@ impl SameTask for NobodyAsked {
 
 /// A chat model that judges.
 #[derive(Debug, Clone)]
-pub struct ModelSameTask {
-    model: Arc<dyn JobModel>,
+pub struct ModelSameTask<'a> {
+    model: Arc<dyn JobModel + 'a>,
 }
 
-impl ModelSameTask {
+impl<'a> ModelSameTask<'a> {
     /// Asks `model`.
-    pub fn new(model: Arc<dyn JobModel>) -> Self {
+    pub fn new(model: Arc<dyn JobModel + 'a>) -> Self {
         Self { model }
     }
 }
@@ -77,7 +77,7 @@ struct SameFields {
     same: bool,
 }
 
-impl SameTask for ModelSameTask {
+impl SameTask for ModelSameTask<'_> {
     fn same(&self, query: &Query, post: &Post) -> Result<SameAnswer, JobFault> {
         let theirs = format!("{}\n\n{}", post.title, first_words(&post.introduction, SHOWN));
         let prompt = Job::SameTask.prompt(&[

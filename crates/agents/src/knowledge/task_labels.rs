@@ -95,7 +95,7 @@ pub(super) fn label_task(task: &Task, description: &str, files: &PublicFiles) ->
 }
 
 /// The labels that the rules find in a text alone.
-pub(super) fn label_text(text: &str) -> TaskLabels {
+pub(crate) fn label_text(text: &str) -> TaskLabels {
     if let Some(found) = glance(text).and_then(from_glance) {
         return found;
     }

@@ -1,5 +1,6 @@
 //! The kinds of questions that `AutoMind` asks.
 
+use super::role::AgentRole;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -27,11 +28,21 @@ pub enum AutoMindJob {
     CodeStep,
     /// A judgement of a run.
     Verify,
+    /// Whether two published methods go together.
+    Compatible,
+    /// The parts of a published method that are of use.
+    Modules,
+    /// An outline of a plan from such parts.
+    Abstract,
+    /// A plan with all details, from an outline.
+    Detailed,
+    /// Whether a plan can be carried out.
+    Check,
 }
 
 impl AutoMindJob {
-    /// All kinds, in the order of a node.
-    pub const ALL: [Self; 10] = [
+    /// All kinds, in the order of a node; those of drafts from papers last.
+    pub const ALL: [Self; 15] = [
         Self::Draft,
         Self::Improve,
         Self::ImproveWith,
@@ -42,6 +53,11 @@ impl AutoMindJob {
         Self::Code,
         Self::CodeStep,
         Self::Verify,
+        Self::Compatible,
+        Self::Modules,
+        Self::Abstract,
+        Self::Detailed,
+        Self::Check,
     ];
 
     /// Its name, as the first line of its prompt has it.
@@ -57,6 +73,11 @@ impl AutoMindJob {
             Self::Code => "code",
             Self::CodeStep => "code_step",
             Self::Verify => "verify",
+            Self::Compatible => "compatible",
+            Self::Modules => "modules",
+            Self::Abstract => "abstract",
+            Self::Detailed => "detailed",
+            Self::Check => "check",
         }
     }
 
@@ -65,9 +86,28 @@ impl AutoMindJob {
         Self::ALL.into_iter().find(|job| job.name() == name)
     }
 
+    /// Who answers it, where roles have models of their own.
+    pub fn role(self) -> AgentRole {
+        match self {
+            Self::Draft
+            | Self::Compatible
+            | Self::Modules
+            | Self::Abstract
+            | Self::Detailed
+            | Self::Check => AgentRole::Planner,
+            Self::Improve | Self::ImproveWith | Self::Debug => AgentRole::Improver,
+            Self::Applies | Self::Complexity => AgentRole::Analyzer,
+            Self::Decompose | Self::Code | Self::CodeStep => AgentRole::Coder,
+            Self::Verify => AgentRole::Verifier,
+        }
+    }
+
     /// Whether it asks for a judgement rather than for a plan or a script.
     pub fn judges(self) -> bool {
-        matches!(self, Self::Applies | Self::Complexity | Self::Verify)
+        matches!(
+            self,
+            Self::Applies | Self::Complexity | Self::Verify | Self::Compatible | Self::Check
+        )
     }
 }
 

@@ -8,6 +8,7 @@
 //! ```
 
 use super::header::{JOURNAL_VERSION, RunHeader};
+use super::knowledge::KnowledgeFacts;
 use super::node::{BlobHash, Decision, Node, NodeId};
 use super::player::Asked;
 use super::turn::TurnFacts;
@@ -27,6 +28,14 @@ use tasks::files;
 pub enum JournalLine {
     /// What the run is of; the first line.
     Header(Box<RunHeader>),
+    /// What the run is given of a knowledge base, where a model was asked for it; before the first
+    /// decision. Otherwise the header says it.
+    Knowledge {
+        /// What it is given.
+        facts: Box<KnowledgeFacts>,
+        /// Active seconds so far.
+        clock: f64,
+    },
     /// A decision of a search was taken.
     Decided {
         /// The node that it will be.
@@ -122,6 +131,9 @@ pub struct AskFacts {
     pub finish: Finish,
     /// Tokens read and written.
     pub usage: Usage,
+    /// The name of the player that answered, where roles have players of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// Time until the answer was there, in seconds.
     pub seconds: f64,
     /// What of the prompt was left out because the context was full; empty if nothing.

@@ -5,6 +5,7 @@
 //! Searches write nodes, linear agents turns. Both ask a player, and pause where it is away.
 
 pub mod agent;
+pub(crate) mod ask_knowledge;
 pub mod header;
 pub mod job;
 pub mod journal;
@@ -15,6 +16,7 @@ pub(crate) mod open;
 pub mod player;
 pub mod python;
 pub mod recorded;
+pub mod role;
 pub mod state;
 pub mod stop;
 pub mod turn;

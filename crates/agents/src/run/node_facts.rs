@@ -59,6 +59,12 @@ pub struct AutoMindFacts {
     /// A trick that was drawn and left out, because it does not fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declined: Option<String>,
+    /// Published methods that the draft was planned from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub papers: Vec<String>,
+    /// Why no plan could be made from published methods, so that a plain one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_papers: Option<String>,
     /// Who judged the run; `None` if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged_by: Option<JudgedBy>,
@@ -75,6 +81,8 @@ impl AutoMindFacts {
             applied,
             applying: None,
             declined: None,
+            papers: Vec::new(),
+            no_papers: None,
             judged_by: None,
         }
     }

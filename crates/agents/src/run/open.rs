@@ -130,6 +130,7 @@ impl<'a> OpenRun<'a> {
             refused: None,
             finish: Finish::Refusal,
             usage: Usage::default(),
+            by: self.run.player.answered_by(ask),
             seconds: started.elapsed().as_secs_f64(),
             left_out: left_out.parts,
             left_out_turns: left_out.turns,

@@ -2,6 +2,7 @@
 
 use super::job::AutoMindJob;
 use super::node::{NodeId, Operator};
+use crate::knowledge::Job;
 use llm::{
     AnswerSchema, ChatError, ChatModel, Completion, Finish, Message, Purpose, Request, Usage,
 };
@@ -22,6 +23,8 @@ pub enum Asked {
     /// One of the many questions that `AutoMind` asks for a node.
     #[serde(rename = "automind")]
     AutoMind(AutoMindJob),
+    /// A question about a knowledge base, before the first decision.
+    Knowledge(Job),
 }
 
 impl Asked {
@@ -32,6 +35,7 @@ impl Asked {
             Self::Judgement => "judge",
             Self::Turn(_) => "turn",
             Self::AutoMind(job) => job.name(),
+            Self::Knowledge(job) => job.name(),
         }
     }
 }
@@ -116,6 +120,11 @@ pub trait Player: Debug + Send + Sync {
     /// # Errors
     /// [`PlayerFault`].
     fn answer(&self, ask: &Ask<'_>) -> Result<Answer, PlayerFault>;
+
+    /// Which of several players answers `ask`; `None` where there is but one.
+    fn answered_by(&self, _ask: &Ask<'_>) -> Option<String> {
+        None
+    }
 }
 
 /// A chat model as a player.

@@ -37,6 +37,10 @@ struct NoAnswer {
 }
 
 impl Player for RecordedAnswers {
+    fn answered_by(&self, ask: &Ask<'_>) -> Option<String> {
+        self.asked.get(&(ask.node, ask.what, ask.attempt))?.by.clone()
+    }
+
     fn name(&self) -> String {
         self.name.clone()
     }

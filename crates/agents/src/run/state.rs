@@ -2,6 +2,7 @@
 
 use super::header::RunHeader;
 use super::journal::{AgentEnd, AskFacts, JournalError, JournalLine};
+use super::knowledge::KnowledgeFacts;
 use super::node::{BlobHash, Decision, Node, NodeId};
 use super::player::Asked;
 use super::turn::TurnFacts;
@@ -15,6 +16,8 @@ use std::collections::BTreeMap;
 pub struct RunState {
     /// What the run is of.
     pub header: RunHeader,
+    /// What it is given of a knowledge base, of the header or of what a model was asked for.
+    pub knowledge: Option<KnowledgeFacts>,
     /// Decisions in their order, each with the active seconds at which it was taken.
     pub decided: Vec<(Decision, f64)>,
     /// Nodes by number, in whatever order they came.
@@ -37,6 +40,7 @@ impl RunState {
     /// Of a run that has only begun.
     pub fn new(header: RunHeader) -> Self {
         Self {
+            knowledge: header.knowledge.clone(),
             header,
             decided: Vec::new(),
             nodes: BTreeMap::new(),
@@ -101,9 +105,17 @@ impl RunState {
                 self.decided.push((decision, clock));
                 self.clock = self.clock.max(clock);
             }
+            JournalLine::Knowledge { facts, clock } => {
+                if !self.decided.is_empty() || self.knowledge.is_some() {
+                    return Err("knowledge is given once, before the first decision");
+                }
+                self.clock = self.clock.max(clock);
+                self.knowledge = Some(*facts);
+            }
             JournalLine::Asked(facts) => {
                 let known = match facts.what {
                     Asked::Turn(_) => facts.node.index() <= self.turns.len(),
+                    Asked::Knowledge(_) => self.decided.is_empty(),
                     Asked::Script(_) | Asked::Judgement | Asked::AutoMind(_) => {
                         facts.node.index() < self.decided.len()
                     }

@@ -33,6 +33,10 @@ impl Player for FixedScript {
                 linear::script_turn(agent, "The script as it is.", &self.code)
             }
             Asked::AutoMind(job) => fixed_answer(job, &self.code),
+            Asked::Knowledge(_) => {
+                let why = "a script answers no questions about knowledge";
+                return Err(PlayerFault::Refused(why.to_owned()));
+            }
             Asked::Turn(agent) => linear::last_turn(agent, "The script has run."),
         }))
     }

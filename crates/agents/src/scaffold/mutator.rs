@@ -104,7 +104,7 @@ impl Player for Mutator {
             Asked::Script(operator) => operator,
             Asked::Turn(_) if ask.parents.is_empty() => Operator::Draft,
             Asked::Turn(_) => Operator::Improve,
-            Asked::AutoMind(_) => {
+            Asked::AutoMind(_) | Asked::Knowledge(_) => {
                 let reason = "the mutator writes no plans; `script:engineer` does".to_owned();
                 return Err(PlayerFault::Refused(reason));
             }
@@ -119,7 +119,7 @@ impl Player for Mutator {
         let plan = format!("A script with these {}.", plan.trim_start_matches("# "));
         Ok(Answer::whole(match ask.what {
             Asked::Turn(agent) => linear::script_turn(agent, &plan, &code),
-            Asked::Script(_) | Asked::Judgement | Asked::AutoMind(_) => {
+            Asked::Script(_) | Asked::Judgement | Asked::AutoMind(_) | Asked::Knowledge(_) => {
                 format!("{plan}\n\n```python\n{code}```\n")
             }
         }))

@@ -56,6 +56,7 @@ fn knowledge() -> ReadyKnowledge {
             trick("products", Slot::Features, "x[\"product\"] = x.iloc[:, 0] * x.iloc[:, 1]\n"),
             trick("ones", Slot::Features, "x[\"ones\"] = 1.0\n"),
         ],
+        ..ReadyKnowledge::default()
     }
 }
 

@@ -93,7 +93,9 @@ impl Fixture {
                 JournalLine::Paused { .. } | JournalLine::Resumed { .. } => return None,
                 JournalLine::Header(_) | JournalLine::Guided { .. } | JournalLine::Heard { .. } => {
                 }
-                JournalLine::Decided { clock, .. } | JournalLine::Finish { clock, .. } => {
+                JournalLine::Knowledge { clock, .. }
+                | JournalLine::Decided { clock, .. }
+                | JournalLine::Finish { clock, .. } => {
                     *clock = 0.0;
                 }
                 JournalLine::Asked(facts) => {

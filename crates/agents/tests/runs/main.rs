@@ -5,6 +5,7 @@
 mod automind;
 mod fixture;
 mod guided;
+mod knowledge;
 mod linear;
 mod prompts;
 mod search;

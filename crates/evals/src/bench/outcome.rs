@@ -2,6 +2,7 @@
 
 use super::human_rank::BoardStanding;
 use super::way::WayShares;
+use agents::run::role::RoleUse;
 use sandbox::env::Feedback;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -58,6 +59,9 @@ pub struct BenchRun {
     pub tokens: PlayerTokens,
     /// In US dollars; `None` if the prices are not known.
     pub cost: Option<f64>,
+    /// What each role used; empty of scaffolds without roles.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<RoleUse>,
 }
 
 /// The grade of what would have counted had a run ended after a step.
@@ -273,6 +277,7 @@ pub(crate) mod tests {
             seconds: RunSeconds { script: 60.0, player: 30.0, wall: 100.0 },
             tokens: PlayerTokens { read: 1000, written: 100 },
             cost: Some(0.25),
+            roles: Vec::new(),
         }
     }
 

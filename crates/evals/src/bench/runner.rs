@@ -16,7 +16,8 @@ use agents::preset::Preset;
 use agents::run::agent::{AgentRest, AgentRun, AgentRunError, TaskView};
 use agents::run::journal::{JournalError, journal_path, read_lines};
 use agents::run::knowledge::KnowledgeSource;
-use agents::run::player::Player;
+use agents::run::player::{Asked, Player};
+use agents::run::role::role_uses;
 use agents::run::state::RunState;
 use agents::run::stop::AgentStop;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -52,6 +53,12 @@ pub trait PlayerSource: Sync {
         direction: Direction,
         seed: u64,
     ) -> Result<Box<dyn Player>, PlayerError>;
+
+    /// What a token of an answer to a question costs, if that is known. `all` is what one of
+    /// [`Bench::price`] costs; players with models of their own for some questions say otherwise.
+    fn price(&self, _what: Asked, all: Option<Price>) -> Option<Price> {
+        all
+    }
 }
 
 /// Shows how far a benchmark is.
@@ -365,9 +372,12 @@ impl Bench<'_> {
             |of: fn(&Usage) -> u64| state.asked.values().map(|asked| of(&asked.usage)).sum();
         let nodes = state.nodes.values().filter_map(|node| Some(node.run.as_ref()?.wall));
         let scripts = nodes.chain(state.turns.iter().map(|turn| turn.record.seconds));
-        let cost = |price: Price| -> u64 {
-            state.asked.values().map(|asked| price.cost(&asked.usage).0).sum()
-        };
+        let price = |what| self.players.price(what, self.price);
+        let cost = state
+            .asked
+            .values()
+            .map(|asked| Some(price(asked.what)?.cost(&asked.usage).0))
+            .try_fold(0, |sum, cost| Some(sum + cost?));
         BenchRun {
             competition: state.header.task.to_string(),
             agent: self.agent.to_owned(),
@@ -386,7 +396,8 @@ impl Bench<'_> {
                 wall: state.clock,
             },
             tokens: PlayerTokens { read: usage(|u| u.input), written: usage(|u| u.output) },
-            cost: self.price.map(|price| cost(price) as f64 / 1e6),
+            cost: cost.map(|micro| micro as f64 / 1e6),
+            roles: role_uses(state, price),
         }
     }
 }

@@ -7,14 +7,15 @@
 
 mod drawn;
 mod reading;
+mod retriever;
 mod scores;
 mod skeleton;
 mod slip;
 mod spec;
 
 use super::answer::{
-    ChangedPlan, ComplexityScore, DraftedPlan, PlanStep, PlanSteps, RunVerdict, TrickVerdict,
-    written,
+    ChangedPlan, CompatibleVerdict, ComplexityScore, DetailedPlan, DetailedStep, DraftedPlan,
+    MethodModule, MethodModules, PlanCheck, PlanStep, PlanSteps, RunVerdict, TrickVerdict, written,
 };
 use super::complexity::by_rules;
 use super::prompt::title;
@@ -311,6 +312,9 @@ impl Player for Engineer {
     }
 
     fn answer(&self, ask: &Ask<'_>) -> Result<Answer, PlayerFault> {
+        if let Asked::Knowledge(job) = ask.what {
+            return Ok(Answer::whole(retriever::answer(job, ask.messages)));
+        }
         let prompt = ReadPrompt::new(ask.messages)
             .filter(|_| matches!(ask.what, Asked::AutoMind(_)))
             .ok_or_else(|| {
@@ -321,7 +325,7 @@ impl Player for Engineer {
         let mut rng = stream.child(prompt.job.name()).index(u64::from(ask.attempt)).rng();
         let reading = &prompt.reading;
         Ok(Answer::whole(match prompt.job {
-            AutoMindJob::Draft => {
+            AutoMindJob::Draft | AutoMindJob::Abstract => {
                 written(&DraftedPlan { plan: self.draft(&prompt, &mut rng).text(reading) })
             }
             AutoMindJob::Improve | AutoMindJob::ImproveWith => written(&ChangedPlan {
@@ -332,6 +336,32 @@ impl Player for Engineer {
                 thought: "The last error says what is wrong.".to_owned(),
                 plan: Self::debugged(&prompt, &mut rng).text(reading),
             }),
+            AutoMindJob::Compatible => {
+                written(&CompatibleVerdict { why: "Each has a place.".to_owned(), yes: true })
+            }
+            AutoMindJob::Modules => {
+                let module = MethodModule {
+                    name: "What the paper adds".to_owned(),
+                    description: prompt.section(title::PAPERS).to_owned(),
+                    inputs: "the training table".to_owned(),
+                    place: "model".to_owned(),
+                    when: "always".to_owned(),
+                };
+                written(&MethodModules { modules: vec![module] })
+            }
+            // It cannot code what papers say: its plan is the outline, with all that is in it.
+            AutoMindJob::Detailed => {
+                let step = DetailedStep {
+                    step: "The outline".to_owned(),
+                    input: "the files of the task".to_owned(),
+                    output: "submission.csv".to_owned(),
+                    substeps: vec![prompt.section(title::PLAN).to_owned()],
+                };
+                written(&DetailedPlan { steps: vec![step] })
+            }
+            AutoMindJob::Check => {
+                written(&PlanCheck { why: "It can be coded.".to_owned(), ok: true })
+            }
             AutoMindJob::Applies => {
                 let spec = planned(&prompt);
                 let card = self.card(&prompt);

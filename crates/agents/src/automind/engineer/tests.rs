@@ -170,6 +170,7 @@ fn engineer_sees_nothing_but_prompts() {
         include_str!("mod.rs"),
         include_str!("drawn.rs"),
         include_str!("reading.rs"),
+        include_str!("retriever.rs"),
         include_str!("scores.rs"),
         include_str!("skeleton.rs"),
         include_str!("slip.rs"),

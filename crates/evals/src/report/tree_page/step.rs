@@ -3,6 +3,7 @@
 use super::text::PageText;
 use agents::run::journal::{AskFacts, Blobs, JournalError};
 use agents::run::node::{BlobHash, Bug, Node, NodeId, NodeState, Operator};
+use agents::run::player::Asked;
 use agents::run::state::RunState;
 use agents::run::turn::TurnFacts;
 use agents::search::tree::Tree;
@@ -229,7 +230,11 @@ impl TextSource<'_> {
     }
 
     fn asked(&self, of: NodeId) -> impl Iterator<Item = &AskFacts> {
-        self.state.asked.values().filter(move |facts| facts.node == of)
+        let of_node = move |facts: &&AskFacts| {
+            // Questions about knowledge come before the first node, and count votes in its place.
+            facts.node == of && !matches!(facts.what, Asked::Knowledge(_))
+        };
+        self.state.asked.values().filter(of_node)
     }
 
     fn tokens(&self, of: NodeId) -> (u64, u64) {
