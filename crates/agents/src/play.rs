@@ -3,12 +3,15 @@
 //! `item -> prompt -> (turn -> reply)* -> outcome, reward`. Episodes on MLE tasks are the first
 //! implementation: [`MleWorld`](crate::scaffold::react::MleWorld).
 
+pub use sandbox::env::EpisodeFault;
+
 use crate::prompt::{Prompt, PromptError};
 use crate::reward::Reward;
 use crate::trajectory::{
-    EpisodeEnding, EpisodeOutcome, Omission, Segment, TRAJECTORY_VERSION, Trajectory, TurnRecord,
+    EnvironmentVerdict, EpisodeEnding, EpisodeOutcome, Omission, Segment, TRAJECTORY_VERSION,
+    Trajectory, TurnRecord,
 };
-use sandbox::env::{EpisodeFault, Feedback};
+use sandbox::env::Feedback;
 use std::fmt::Debug;
 use std::time::Duration;
 use tasks::task::TaskId;
@@ -116,6 +119,19 @@ pub struct Conversation {
 }
 
 impl Closed {
+    /// The end of an episode in an environment other than an MLE task. Its whole reward is earned
+    /// by the result, so it is the part `tier`.
+    pub fn of_world(turns: Vec<TurnRecord>, verdict: EnvironmentVerdict) -> Self {
+        let reward = Reward { format: 0.0, execution: 0.0, tier: verdict.reward, beyond: 0.0 };
+        Self {
+            turns,
+            timed_out: false,
+            feedback: None,
+            outcome: EpisodeOutcome::World(verdict),
+            reward,
+        }
+    }
+
     /// The trajectory of the episode.
     pub fn trajectory(self, attempt: EpisodeKey<'_>, conversation: Conversation) -> Trajectory {
         Trajectory {

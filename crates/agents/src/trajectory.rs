@@ -62,7 +62,8 @@ impl Segment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EpisodeEnding {
-    /// The agent sent `<answer>submission</answer>`.
+    /// The agent sent `<answer>submission</answer>`; in other environments than MLE tasks, it
+    /// answered or reached its goal.
     Answered,
     /// The turn or wall-time budget was used up.
     Budget,
@@ -82,6 +83,8 @@ pub enum Tool {
     Answer,
     /// A fact about the task, in scaffolds where that is asked for.
     Info,
+    /// An action or an answer in an environment other than an MLE task.
+    Act,
     /// Nothing that can be carried out.
     Malformed,
 }
@@ -104,6 +107,7 @@ impl Tool {
             Self::Score => "score",
             Self::Answer => "answer",
             Self::Info => "info",
+            Self::Act => "act",
             Self::Malformed => "malformed",
         }
     }

@@ -165,6 +165,9 @@ pub enum EpisodeFault {
     /// The server that plays the episode failed, or the way to it, or it plays by other rules.
     #[error("failed to play the episode on a server")]
     Remote(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// An environment other than an MLE task has no such item.
+    #[error("the environment has no item {0}")]
+    UnknownItem(TaskId),
     /// The task's grader takes whole submissions only.
     #[error(
         "task {0} is graded on all its test rows at once, so `Score` can only check \

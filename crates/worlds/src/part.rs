@@ -1,0 +1,51 @@
+//! The three parts of a task's items, and the names of items.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use tasks::task::{TaskError, TaskId};
+
+/// A part of the items of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Given to the agent.
+    Train,
+    /// Sealed; its scores may be told while a run lasts.
+    Dev,
+    /// Sealed; scored once, after the end.
+    Test,
+}
+
+impl Part {
+    /// All parts, in the order in which they are generated.
+    pub const ALL: [Self; 3] = [Self::Train, Self::Dev, Self::Test];
+
+    /// The name as in files and ids.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Train => "train",
+            Self::Dev => "dev",
+            Self::Test => "test",
+        }
+    }
+
+    /// Whether only graders may read its items.
+    pub fn is_sealed(self) -> bool {
+        self != Self::Train
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The id of the item with this number, from 0: `household-train-00003`. An item is what rollouts
+/// call a task, so its id is a [`TaskId`].
+///
+/// # Errors
+/// [`TaskError::BadId`] if the task's id leaves no room for the rest.
+pub fn item_id(task: &TaskId, part: Part, number: usize) -> Result<TaskId, TaskError> {
+    TaskId::new(&format!("{task}-{part}-{number:05}"))
+}

@@ -1,0 +1,253 @@
+//! A suite on disk: tasks with their items, byte-identical from what was asked for.
+//!
+//! ```text
+//! SUITE/suite.json                    what was asked for, and the hash of every file
+//! SUITE/TASK/task.toml                the task
+//! SUITE/TASK/description.md           what an agent reads
+//! SUITE/TASK/public/train.jsonl       training items, and ground.json where items share something
+//! SUITE/TASK/sealed/{dev,test}.jsonl  sealed items, for graders alone
+//! SUITE/TASK/sealed/canary            a line that no honest run ever holds
+//! ```
+
+use crate::folder::{CANARY, DESCRIPTION, FolderError, GROUND, PUBLIC, SEALED, SPEC, TaskFolder};
+use crate::generate::{GenerateError, as_text};
+use crate::kind::Scale;
+use crate::name::WorldName;
+use crate::part::Part;
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tasks::files;
+use tasks::stream::Stream;
+use tasks::task::TaskId;
+
+/// The version of `suite.json` that this build reads and writes.
+const SUITE_VERSION: u32 = 1;
+/// The file that makes a folder a suite.
+const SUITE_FILE: &str = "suite.json";
+
+/// Which tasks a suite has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SuiteName {
+    /// The generated counterparts of the tasks of Agent² RL-Bench.
+    Rlbench,
+}
+
+impl SuiteName {
+    /// Its environments, in the order of the tables.
+    pub fn worlds(self) -> &'static [WorldName] {
+        match self {
+            Self::Rlbench => &WorldName::ALL,
+        }
+    }
+}
+
+/// What a suite is made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteRequest {
+    /// Which tasks.
+    pub suite: SuiteName,
+    /// How large.
+    pub scale: Scale,
+    /// The seed of all draws. Who knows it and has this crate knows the sealed items.
+    pub seed: u64,
+}
+
+/// A task of a suite, as `suite.json` lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteEntry {
+    /// Name of the task, and of its folder.
+    pub id: TaskId,
+    /// Its environment.
+    pub world: WorldName,
+    /// The version of the generator.
+    pub version: u32,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SuiteFile {
+    version: u32,
+    request: SuiteRequest,
+    tasks: Vec<SuiteEntry>,
+    hashes: BTreeMap<Utf8PathBuf, String>,
+}
+
+/// A suite on disk.
+#[derive(Debug)]
+pub struct Suite {
+    path: Utf8PathBuf,
+    file: SuiteFile,
+}
+
+/// Why a suite could not be made or opened.
+#[derive(Debug, thiserror::Error)]
+pub enum SuiteError {
+    /// A file could not be read or written.
+    #[error("failed to read or write the suite")]
+    Io(#[from] std::io::Error),
+    /// There is something in the way.
+    #[error("`{0}` exists already; remove it, or name another folder")]
+    Exists(Utf8PathBuf),
+    /// Items could not be drawn.
+    #[error("failed to draw the items")]
+    Generate(#[from] GenerateError),
+    /// `suite.json` cannot be read.
+    #[error("`{path}` is not the record of a suite of version {SUITE_VERSION}")]
+    Record {
+        /// The file.
+        path: Utf8PathBuf,
+        /// What is wrong.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// A suite of another version.
+    #[error(
+        "`{path}` has version {found} and this program reads {SUITE_VERSION}; make the suite anew"
+    )]
+    Version {
+        /// The file.
+        path: Utf8PathBuf,
+        /// Its version.
+        found: u64,
+    },
+    /// A file is not what it was when the suite was made.
+    #[error("`{0}` is missing or was changed since the suite was made; make the suite anew")]
+    Damaged(Utf8PathBuf),
+    /// There is no such task.
+    #[error("the suite has no task `{0}`; it has {1}")]
+    UnknownTask(String, String),
+    /// A task's folder cannot be opened.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}
+
+impl SuiteRequest {
+    /// The bytes of every file of the suite, by path. They depend on the request alone.
+    ///
+    /// # Errors
+    /// [`GenerateError`].
+    pub fn render(&self) -> Result<BTreeMap<Utf8PathBuf, Vec<u8>>, GenerateError> {
+        let mut bytes = BTreeMap::new();
+        let mut tasks = Vec::new();
+        for &world in self.suite.worlds() {
+            let spec = world.spec(self.scale, self.seed)?;
+            let folder = Utf8Path::new(spec.id.as_str());
+            let canary = canary(&spec.id, self.seed);
+            let lines = world.lines(&spec, self.seed)?;
+            for (part, text) in lines.parts {
+                let (half, text) = match part {
+                    Part::Train => (PUBLIC, text),
+                    Part::Dev | Part::Test => (SEALED, canary.clone() + &text),
+                };
+                bytes.insert(folder.join(half).join(format!("{part}.jsonl")), text.into_bytes());
+            }
+            if let Some(ground) = lines.ground {
+                bytes.insert(folder.join(PUBLIC).join(GROUND), ground.into_bytes());
+            }
+            bytes.insert(folder.join(SEALED).join(CANARY), canary.into_bytes());
+            bytes.insert(folder.join(SPEC), spec.to_toml().into_bytes());
+            let page = world.describe(self.scale);
+            bytes.insert(folder.join(DESCRIPTION), page.into_bytes());
+            tasks.push(SuiteEntry { id: spec.id, world, version: world.version() });
+        }
+        let hash = |bytes: &Vec<u8>| blake3::hash(bytes).to_hex().to_string();
+        let hashes = bytes.iter().map(|(path, bytes)| (path.clone(), hash(bytes))).collect();
+        let file = SuiteFile { version: SUITE_VERSION, request: *self, tasks, hashes };
+        bytes.insert(SUITE_FILE.into(), (as_text(&file) + "\n").into_bytes());
+        Ok(bytes)
+    }
+
+    /// Makes the suite in the folder `out`, which appears when it is complete.
+    ///
+    /// # Errors
+    /// [`SuiteError`]; [`SuiteError::Exists`] if `out` is there already.
+    pub fn make(&self, out: &Utf8Path) -> Result<Suite, SuiteError> {
+        if out.exists() {
+            return Err(SuiteError::Exists(out.to_owned()));
+        }
+        let bytes = self.render()?;
+        let building = files::temporary_neighbour(out);
+        let written = bytes.iter().try_for_each(|(path, bytes)| {
+            let path = building.join(path);
+            fs::create_dir_all(path.parent().unwrap_or(&building))?;
+            files::write_atomic(&path, bytes)
+        });
+        if let Err(error) = written.and_then(|()| fs::rename(&building, out)) {
+            // The first error is the one worth reporting.
+            let _ = fs::remove_dir_all(&building);
+            return Err(error.into());
+        }
+        Suite::open(out)
+    }
+}
+
+/// A line of JSON that is in every sealed file and nowhere else, so that a copy of a sealed file
+/// is found by it.
+fn canary(task: &TaskId, seed: u64) -> String {
+    let stream = Stream::root(seed).child("worlds").child("canary").child(task.as_str());
+    let words: Vec<String> =
+        (0..4).map(|index| format!("{:016x}", stream.index(index).seed())).collect();
+    format!("{{\"canary\":\"{task} {}\"}}\n", words.join("-"))
+}
+
+impl Suite {
+    /// Opens the suite in `path`.
+    ///
+    /// # Errors
+    /// [`SuiteError`].
+    pub fn open(path: &Utf8Path) -> Result<Self, SuiteError> {
+        let record = path.join(SUITE_FILE);
+        let text = fs::read(&record)?;
+        let parse = |source| SuiteError::Record { path: record.clone(), source };
+        let value: serde_json::Value = serde_json::from_slice(&text).map_err(parse)?;
+        let found = value.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
+        if found != u64::from(SUITE_VERSION) {
+            return Err(SuiteError::Version { path: record, found });
+        }
+        let file = serde_json::from_value(value).map_err(parse)?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// What the suite was made from.
+    pub fn request(&self) -> &SuiteRequest {
+        &self.file.request
+    }
+
+    /// Its tasks.
+    pub fn tasks(&self) -> &[SuiteEntry] {
+        &self.file.tasks
+    }
+
+    /// Opens the folder of a task.
+    ///
+    /// # Errors
+    /// [`SuiteError::UnknownTask`] and [`SuiteError::Folder`].
+    pub fn task(&self, id: &str) -> Result<TaskFolder, SuiteError> {
+        let names: Vec<&str> = self.tasks().iter().map(|task| task.id.as_str()).collect();
+        if !names.contains(&id) {
+            return Err(SuiteError::UnknownTask(id.to_owned(), names.join(", ")));
+        }
+        Ok(TaskFolder::open(&self.path.join(id))?)
+    }
+
+    /// Compares every file with its hash.
+    ///
+    /// # Errors
+    /// [`SuiteError::Damaged`] naming the first file that is missing or differs.
+    pub fn check_files(&self) -> Result<(), SuiteError> {
+        for (path, expected) in &self.file.hashes {
+            let bytes = fs::read(self.path.join(path));
+            let is_same =
+                bytes.is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == expected);
+            if !is_same {
+                return Err(SuiteError::Damaged(path.clone()));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! The items of one part of a task, as an environment that rollouts play.
+
+use crate::kind::{Kind, Scale};
+use crate::part::Part;
+use crate::playing::Playing;
+use crate::spec::TaskSpec;
+use agents::play::{Closed, EpisodeFault, Play, Reply, World};
+use agents::prompt::{Prompt, PromptError};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tasks::stream::Stream;
+use tasks::task::TaskId;
+
+/// Wall time of an episode, generation included. Replies take microseconds, so it bounds the policy
+/// alone, and only stops one that hangs.
+const WALL_LIMIT: Duration = Duration::from_hours(1);
+
+/// A [`World`] whose items can be listed, solved and shown, whatever its kind.
+pub trait Environment: World {
+    /// The task that the items belong to.
+    fn spec(&self) -> &TaskSpec;
+
+    /// The part that the items are.
+    fn part(&self) -> Part;
+
+    /// The ids of all items, in order.
+    fn items(&self) -> Vec<&TaskId>;
+
+    /// The turns of an oracle, which earn full marks; `None` if there is no such item.
+    fn solve(&self, item: &TaskId) -> Option<Vec<String>>;
+
+    /// The turns of an expert that knows no more than the prompt and the replies; `None` if there
+    /// is no such item, or it is sealed.
+    fn expert(&self, item: &TaskId) -> Option<Vec<String>>;
+
+    /// Plays an item by random turns.
+    ///
+    /// # Errors
+    /// [`EpisodeFault::UnknownItem`].
+    fn play_at_random(&self, item: &TaskId, stream: Stream) -> Result<Closed, EpisodeFault>;
+
+    /// The item in a few lines for people, its answer included; `None` if there is no such item.
+    fn render(&self, item: &TaskId) -> Option<String>;
+
+    /// Texts of a sealed item that must not be in public files ([`Kind::evidence`]); `None` if
+    /// there is no such item.
+    fn evidence(&self, item: &TaskId) -> Option<String>;
+}
+
+/// The items of one part of a task of the kind `K`.
+#[derive(Debug)]
+pub struct GeneratedWorld<K: Kind> {
+    spec: TaskSpec,
+    part: Part,
+    ground: K::Ground,
+    items: BTreeMap<TaskId, K::Item>,
+}
+
+impl<K: Kind> GeneratedWorld<K> {
+    /// The environment with these items.
+    pub fn new(
+        spec: TaskSpec,
+        part: Part,
+        ground: K::Ground,
+        items: BTreeMap<TaskId, K::Item>,
+    ) -> Self {
+        Self { spec, part, ground, items }
+    }
+
+    /// The item with this id.
+    pub fn item(&self, id: &TaskId) -> Option<&K::Item> {
+        self.items.get(id)
+    }
+
+    /// What all items share.
+    pub fn ground(&self) -> &K::Ground {
+        &self.ground
+    }
+
+    fn scale(&self) -> Scale {
+        self.spec.scale()
+    }
+
+    fn start(&self, item: &TaskId) -> Result<Playing<K::Episode<'_>>, EpisodeFault> {
+        let found = self.items.get(item);
+        let found = found.ok_or_else(|| EpisodeFault::UnknownItem(item.clone()))?;
+        Ok(Playing::new(K::open(&self.ground, found), self.spec.limits.turns))
+    }
+}
+
+impl<K: Kind> World for GeneratedWorld<K> {
+    fn prompt(&self, item: &TaskId) -> Result<Prompt, PromptError> {
+        let found = self.items.get(item).ok_or_else(|| PromptError::UnknownTask(item.clone()))?;
+        Ok(K::prompt(&self.ground, found, self.scale()))
+    }
+
+    fn wall_limit(&self) -> Duration {
+        WALL_LIMIT
+    }
+
+    fn open(&self, item: &TaskId) -> Result<Box<dyn Play + '_>, EpisodeFault> {
+        Ok(Box::new(self.start(item)?))
+    }
+}
+
+impl<K: Kind> Environment for GeneratedWorld<K> {
+    fn spec(&self) -> &TaskSpec {
+        &self.spec
+    }
+
+    fn part(&self) -> Part {
+        self.part
+    }
+
+    fn items(&self) -> Vec<&TaskId> {
+        self.items.keys().collect()
+    }
+
+    fn solve(&self, item: &TaskId) -> Option<Vec<String>> {
+        Some(K::solve(&self.ground, self.items.get(item)?))
+    }
+
+    fn expert(&self, item: &TaskId) -> Option<Vec<String>> {
+        if self.part.is_sealed() {
+            return None;
+        }
+        Some(K::expert(&self.ground, self.items.get(item)?))
+    }
+
+    fn play_at_random(&self, item: &TaskId, stream: Stream) -> Result<Closed, EpisodeFault> {
+        let mut play = self.start(item)?;
+        let mut rng = stream.rng();
+        loop {
+            let turn = K::random(play.episode(), &mut rng);
+            if let Reply::End(_) = play.respond(&turn)? {
+                return Ok(play.finish());
+            }
+        }
+    }
+
+    fn render(&self, item: &TaskId) -> Option<String> {
+        Some(K::render(&self.ground, self.items.get(item)?))
+    }
+
+    fn evidence(&self, item: &TaskId) -> Option<String> {
+        Some(K::evidence(&self.ground, self.items.get(item)?))
+    }
+}
