@@ -3,7 +3,9 @@
 use crate::bench::{Bar, ready};
 use crate::cli::AblateArgs;
 use crate::players::Players;
+use crate::run::check_roles;
 use crate::{INCOMPLETE, INTERRUPTED, complain, say};
+use agents::knowledge::{KnowledgeDesk, TrickRecord};
 use agents::preset::Preset;
 use agents::run::stop::AgentStop;
 use anyhow::Result;
@@ -14,6 +16,7 @@ use evals::ablation::summary::{Ablation, AblationFrame};
 use evals::bench::conditions::BenchConditions;
 use evals::bench::runner::{Bench, BenchPlayed, BenchProgress, BenchRest};
 use std::collections::BTreeMap;
+use std::iter;
 use std::process::ExitCode;
 use tasks::task::TaskId;
 
@@ -22,14 +25,16 @@ pub(crate) fn ablate(args: &AblateArgs, stop: &AgentStop) -> Result<ExitCode> {
     let preset = Preset::load(&eval.preset, &eval.settings)?;
     let file = ArmsFile::load(&args.arms, &preset)?;
     let arms = file.resolve(&eval.preset, &eval.settings, args.base.as_deref(), args.calls)?;
-    let knowledge = crate::knowledge::open(&eval.base)?;
+    let base = crate::knowledge::open(&eval.base)?;
+    let roles = eval.model.roles.iter().map(String::as_str);
+    let models: Vec<&str> = iter::once(eval.model.model.as_str()).chain(roles).collect();
     // Before anything is played, the folders of all arms are looked at.
     let mut folders: Vec<(&str, &Preset, Utf8PathBuf)> = Vec::new();
     for (name, preset) in arms.played() {
         let conditions = ArmConditions {
             bench: eval.bench.to_string(),
-            model: eval.model.model.clone(),
-            knowledge: knowledge.hash().to_owned(),
+            model: models.join(", "),
+            knowledge: base.hash().to_owned(),
             preset: preset.clone(),
         };
         folders.push((name, preset, take_up(&eval.out, name, &conditions)?));
@@ -38,7 +43,13 @@ pub(crate) fn ablate(args: &AblateArgs, stop: &AgentStop) -> Result<ExitCode> {
     let Some((field, machine)) = ready(eval, workers)? else {
         return Ok(ExitCode::from(INCOMPLETE));
     };
-    let players = Players::open(&eval.model, &eval.out)?;
+    let players = Players::open(&eval.model, Some(&eval.sources), &eval.out)?;
+    for (_, preset, _) in &folders {
+        check_roles(preset, &players)?;
+    }
+    let record = eval.sources.uses.as_deref().map(TrickRecord::read).transpose()?;
+    let knowledge =
+        KnowledgeDesk { base: &base, embedder: players.embedder(), record: record.as_ref() };
     let runs = machine.suite.tasks().len() as u64 * eval.seeds * folders.len() as u64;
     let bar = Bar::new(runs)?;
     let mut played: BTreeMap<String, BenchPlayed> = BTreeMap::new();
@@ -50,7 +61,7 @@ pub(crate) fn ablate(args: &AblateArgs, stop: &AgentStop) -> Result<ExitCode> {
                 preset,
                 agent: name,
                 players: &players,
-                knowledge: &*knowledge,
+                knowledge: &knowledge,
                 price: players.price(),
                 out: folder,
                 seeds: seed + 1,

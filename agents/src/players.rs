@@ -114,6 +114,11 @@ impl Players {
         role.unwrap_or(&self.others).price()
     }
 
+    /// The chance that a line which it writes is broken, where that is known.
+    pub(crate) fn slip(&self) -> Option<f64> {
+        self.others.slip()
+    }
+
     /// The chat model that answers what no role does, and the provider's name of it.
     pub(crate) fn chat(&self) -> Option<(&Arc<dyn ChatModel>, &str)> {
         match &self.others {
@@ -284,7 +289,7 @@ impl PlayerModel {
     }
 
     /// The chance that a line which it writes is broken, where that is known.
-    pub(crate) fn slip(&self) -> Option<f64> {
+    fn slip(&self) -> Option<f64> {
         match self {
             Self::Engineer(skill) => Some(skill.slip),
             Self::Chat { .. } | Self::Script { .. } | Self::Reference | Self::Mutator => None,

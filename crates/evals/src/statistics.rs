@@ -103,9 +103,7 @@ pub fn bootstrap(values: &[f64], stream: Stream) -> Option<BootstrapError> {
 /// ```
 pub fn bootstrap_crossed(cells: &[Vec<Option<f64>>], stream: Stream) -> Option<BootstrapError> {
     let seeds = cells.iter().map(Vec::len).max()?;
-    if cells.iter().flatten().flatten().next().is_none() {
-        return None;
-    }
+    cells.iter().flatten().flatten().next()?;
     let mut rng = stream.rng();
     let mut sample_mean = || {
         let columns: Vec<usize> = (0..seeds).map(|_| rng.random_range(0..seeds)).collect();

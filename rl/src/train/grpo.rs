@@ -208,7 +208,7 @@ fn run_with<'a>(
     let (world, items) = match &operators {
         None => {
             let world = remote.as_ref().map_or(&episodes as &dyn World, |remote| remote);
-            (world, Items::tasks(&suite)?)
+            (world, Items::tasks(&suite, settings.validate_every > 0)?)
         }
         Some(operators) => {
             (operators as &dyn World, Items::questions(operators, tokenizer, &settings.rollout)?)

@@ -38,7 +38,7 @@ fn settings(knowledge: KnowledgeSettings, steps: u32) -> ScaffoldSettings {
 }
 
 fn engineer() -> Engineer {
-    Engineer::new(1, EngineerSkill { slip: 0.0, fix: 1.0, deaf: 0.0 })
+    Engineer::new(1, EngineerSkill { slip: 0.0, fix: 1.0, ..EngineerSkill::default() })
 }
 
 /// The shipped cards and two posts on other things.

@@ -53,7 +53,7 @@ impl RunFacts {
     pub fn read(folder: &Utf8Path) -> Result<Self, JournalError> {
         let path = journal_path(folder);
         let state = RunState::from_lines(&path, read_lines(&path)?)?
-            .ok_or_else(|| JournalError::NoHeader(path))?;
+            .ok_or(JournalError::NoHeader(path))?;
         Self::from_state(&state, &Blobs::new(folder))
     }
 

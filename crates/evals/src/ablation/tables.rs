@@ -160,7 +160,7 @@ impl Ablation {
                 "" => measure.name().to_owned(),
                 _ => format!("{}, in points", measure.name()),
             };
-            pair_table(title, rows)
+            pair_table(&title, rows)
         };
         self.measures().into_iter().map(table).filter(|table| !table.rows.is_empty()).collect()
     }
@@ -213,16 +213,13 @@ impl Ablation {
         let rows: Vec<Vec<String>> =
             self.hard_pairs.iter().map(|pair| pair_row(pair, CellMeasure::Scripts)).collect();
         if !rows.is_empty() {
-            tables.push(pair_table(
-                "good scripts for hard plans, in points, run by run".to_owned(),
-                rows,
-            ));
+            tables.push(pair_table("good scripts for hard plans, in points, run by run", rows));
         }
         tables
     }
 }
 
-fn pair_table(title: String, rows: Vec<Vec<String>>) -> ReportTable {
+fn pair_table(title: &str, rows: Vec<Vec<String>>) -> ReportTable {
     ReportTable {
         title: format!("Difference of {title}"),
         note: "The first arm less the second.".to_owned(),

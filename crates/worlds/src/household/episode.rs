@@ -156,16 +156,13 @@ impl Episode for HouseholdEpisode<'_> {
             return answer(OK, true, self.has_won);
         }
         let action = Action::parse(line, self.item);
-        match action.filter(|&action| self.state.allows(self.item, action)) {
-            Some(action) => {
-                self.state.apply(action);
-                self.note();
-                answer(&self.observation(action), true, self.has_won)
-            }
-            None => {
-                self.illegal += 1;
-                answer(NOTHING, false, self.has_won)
-            }
+        if let Some(action) = action.filter(|&action| self.state.allows(self.item, action)) {
+            self.state.apply(action);
+            self.note();
+            answer(&self.observation(action), true, self.has_won)
+        } else {
+            self.illegal += 1;
+            answer(NOTHING, false, self.has_won)
         }
     }
 

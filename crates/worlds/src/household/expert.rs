@@ -27,7 +27,7 @@ pub(super) fn expert(item: &HouseholdItem) -> Vec<(String, String)> {
         has_found: false,
         is_over: false,
     };
-    expert.think(first_thought(item));
+    expert.think(&first_thought(item));
     while !expert.is_over && expert.turns.len() < STEPS {
         let Some(action) = expert.next() else { break };
         expert.act(action);
@@ -54,7 +54,7 @@ impl Expert<'_> {
         self.turns.push((turn, answer.observation));
     }
 
-    fn think(&mut self, thought: String) {
+    fn think(&mut self, thought: &str) {
         self.say(format!("think: {thought}"));
     }
 
@@ -109,7 +109,7 @@ impl Expert<'_> {
             let Some((thing, place)) = self.known(goal.thing) else { return self.explore() };
             if !self.has_found {
                 self.has_found = true;
-                self.think(second_thought(self.item, thing));
+                self.think(&second_thought(self.item, thing));
             }
             return Some(self.approach(place).unwrap_or(Action::Take(thing, place)));
         };

@@ -200,16 +200,16 @@ pub(super) fn draw(scale: Scale, stream: Stream) -> Encyclopedia {
             }
         }
     }
-    for position in 0..entities.len() {
+    for (position, entity) in entities.iter_mut().enumerate() {
         for relation in Relation::ALL {
             let (subject, object) = relation.kinds();
-            if entities[position].kind == subject {
+            if entity.kind == subject {
                 let among = &of_kind[&object];
                 // Nobody is their own teacher, and no town its own twin.
                 let others: Vec<usize> =
                     among.iter().copied().filter(|&other| other != position).collect();
                 let chosen = others[rng.random_range(0..others.len())];
-                entities[position].facts.insert(relation, chosen);
+                entity.facts.insert(relation, chosen);
             }
         }
     }

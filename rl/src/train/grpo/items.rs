@@ -34,12 +34,13 @@ pub(super) fn operators<'a>(
 }
 
 impl<'a> Items<'a> {
-    /// Every task, for whole episodes.
-    pub(super) fn tasks(suite: &'a TaskSuite) -> Result<Self, TrainError> {
+    /// Every task, for whole episodes. Held-out ones are needed for validation alone.
+    pub(super) fn tasks(suite: &'a TaskSuite, validates: bool) -> Result<Self, TrainError> {
         let ids = |split| -> Result<Vec<&'a TaskId>, TrainError> {
             Ok(suite.split(split)?.into_iter().map(Task::id).collect())
         };
-        Ok(Self { train: ids(Split::Train)?, held_out: ids(Split::Val)? })
+        let held_out = if validates { ids(Split::Val)? } else { Vec::new() };
+        Ok(Self { train: ids(Split::Train)?, held_out })
     }
 
     /// Every question that leaves room for an answer, by the split of its task.
