@@ -37,9 +37,7 @@ def rows(folder):
 
 
 def regret(seeds, policy):
-    return statistics.fmean(
-        max(row[rung] for rung in RUNGS) - row[policy] for rows in seeds for row in rows
-    )
+    return statistics.fmean(max(row[rung] for rung in RUNGS) - row[policy] for rows in seeds for row in rows)
 
 
 def interval(seeds, value):

@@ -31,7 +31,8 @@ fn scripted_agents_on_a_competition_and_a_bundle_submit_and_are_graded() {
     assert_eq!(prompt.user, "Task: Tell three authors apart.");
 
     let (style, stream) = (ScriptStyle::Evaluation, Stream::root(1));
-    let stage = RunnerContext { world: &world, format: rules.tool_call_format, style, workers: 2, stream };
+    let stage =
+        RunnerContext { world: &world, format: rules.tool_call_format, style, workers: 2, stream };
     let levels = [ScriptedLevel::Constant, ScriptedLevel::Linear, ScriptedLevel::Forest];
     let jobs = suite.tasks().iter().flat_map(|task| {
         levels.map(|level| ScriptedJob { task, approach: level.into(), attempt: 0 })

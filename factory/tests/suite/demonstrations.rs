@@ -62,7 +62,8 @@ fn demonstrations_work_on_every_kind_of_task_and_name_no_column() {
     let rules = EpisodeRules::default();
     let world = MleWorld { suite: &suite, rules: &rules };
     let (style, stream) = (ScriptStyle::Demonstration, Stream::root(2));
-    let stage = RunnerContext { world: &world, format: rules.tool_call_format, style, workers: 2, stream };
+    let stage =
+        RunnerContext { world: &world, format: rules.tool_call_format, style, workers: 2, stream };
     // All read alike; what is fitted afterwards is the ladder's, which has tests of its own.
     let job = |task| ScriptedJob { task, approach: ScriptedLevel::Linear.into(), attempt: 0 };
     let jobs: Vec<ScriptedJob<'_>> = tasks.iter().map(|task| job(task)).collect();

@@ -15,7 +15,8 @@ pub(crate) fn gains(suite: &TaskSuite, task: &Task) -> ([f64; 5], f64) {
     let rules = EpisodeRules::default();
     let world = MleWorld { suite, rules: &rules };
     let (style, stream) = (ScriptStyle::Evaluation, Stream::root(1));
-    let stage = RunnerContext { world: &world, format: rules.tool_call_format, style, workers: 2, stream };
+    let stage =
+        RunnerContext { world: &world, format: rules.tool_call_format, style, workers: 2, stream };
     let jobs =
         ScriptedLevel::ALL.map(|level| ScriptedJob { task, approach: level.into(), attempt: 0 });
     let mut scores = BTreeMap::new();

@@ -269,8 +269,11 @@ impl Model {
             }
             Self::Boosting(trees, rate) => {
                 // Every round has a tree for each class.
-                let rounds =
-                    if classifies { format!("1 + {trees} // y.nunique()") } else { trees.to_string() };
+                let rounds = if classifies {
+                    format!("1 + {trees} // y.nunique()")
+                } else {
+                    trees.to_string()
+                };
                 ensemble("HistGradientBoosting", format!("max_iter={rounds}, learning_rate={rate}"))
             }
         }

@@ -116,8 +116,7 @@ pub fn play(
         Segment::text(Source::Prompt, prompt.system.as_str()),
         Segment::text(Source::Prompt, prompt.user.as_str()),
     ];
-    let mut agent =
-        ScriptedAgent::new(approach, task, prompt, place.style, place.format, stream);
+    let mut agent = ScriptedAgent::new(approach, task, prompt, place.style, place.format, stream);
     let mut turn = agent.first_turn();
     let ending = loop {
         let reply = episode.respond(&turn)?;

@@ -230,7 +230,7 @@ fn held_agent_waits_until_it_is_released_or_the_limit_is_over() {
     let person = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(200));
         // It waits too, so that its author can still change it.
-        released.post(&id(), ANN, name("a"), says("Lok.")).unwrap();
+        released.post(&id(), ANN, name("a"), says("See.")).unwrap();
         std::thread::sleep(Duration::from_millis(700));
         released.edit(&id(), ANN, &name("a"), says("Look.")).unwrap();
         released.release_run(&id(), BOB).unwrap();

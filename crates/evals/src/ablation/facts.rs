@@ -52,8 +52,8 @@ impl RunFacts {
     /// [`JournalError`].
     pub fn read(folder: &Utf8Path) -> Result<Self, JournalError> {
         let path = journal_path(folder);
-        let state = RunState::from_lines(&path, read_lines(&path)?)?
-            .ok_or(JournalError::NoHeader(path))?;
+        let state =
+            RunState::from_lines(&path, read_lines(&path)?)?.ok_or(JournalError::NoHeader(path))?;
         Self::from_state(&state, &Blobs::new(folder))
     }
 
