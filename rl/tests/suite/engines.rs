@@ -160,7 +160,7 @@ fn runs_over_engines_are_the_native_run_whatever_fails() {
     corpus::write(&tasks);
     let (sft, policy) = (dir.join("sft"), PolicySource::BuiltIn(BuiltIn::Tiny));
     fs::create_dir(&sft).unwrap();
-    let imitation = SftSettings { epochs: 30, ..sft_settings(&tasks) }.check().unwrap();
+    let imitation = SftSettings { epochs: 40, ..sft_settings(&tasks) }.check().unwrap();
     let stop = Stop::default();
     let ended = sft::run(&imitation, &policy, &sft, Device::Cpu, &HiddenProgress, &stop);
     let model = finished(ended.unwrap());

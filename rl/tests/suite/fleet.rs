@@ -38,7 +38,7 @@ fn training_and_evaluation_on_a_fleet_equal_those_on_this_machine() {
     let dir = Utf8Path::from_path(dir.path()).unwrap();
     let tasks = dir.join("tasks");
     corpus::write(&tasks);
-    let sft = ["sft", "--tasks", tasks.as_str(), "--attempts", "1", "--epochs", "20"];
+    let sft = ["sft", "--tasks", tasks.as_str(), "--attempts", "1", "--epochs", "40"];
     let sizes = ["--set", "batch=4", "--set", "vocab_size=500"];
     let policy = dir.join("sft");
     finish(&[&sft[..], &sizes].concat(), &policy);

@@ -192,7 +192,7 @@ fn benchmark_without_its_data_says_what_to_do() {
     let (code, said) = fixture.fail("rl", &args);
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("22 of 22 competitions") && said.contains("factory standin"), "{said}");
-    let (code, said) = fixture.fail("rl", &args.replace("mlebench-lite", "mlebench"));
+    let (code, said) = fixture.fail("rl", &args.replace("mlebench-lite", "kaggle"));
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("there is no benchmark `mlebench`"), "{said}");
+    assert!(said.contains("there is no benchmark `kaggle`"), "{said}");
 }
