@@ -1,0 +1,73 @@
+// Runs of thousands of turns, and turns of a megabyte.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Agent, writeRun } from "./agent.mjs";
+import { launch, open } from "./browser.mjs";
+import { Server } from "./server.mjs";
+
+/** @type {import("playwright-core").Browser} */
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(() => browser?.close());
+
+test("run_of_5000_turns_opens_within_a_second_scrolls_and_draws_only_what_is_near", async () => {
+  const server = await Server.start((store) => writeRun(store, "long", 5000, (turn) => ({ observation: `row ${turn}\n`.repeat(10) })));
+  const { context, page, errors } = await open(browser);
+  try {
+    await page.goto(server.url);
+    await page.getByRole("link", { name: "night-shifts" }).waitFor();
+    const opened = await page.evaluate(async () => {
+      const began = performance.now();
+      document.querySelector("tbody a").click();
+      while (!document.querySelector("#turn-4999.current")) await new Promise(requestAnimationFrame);
+      return performance.now() - began;
+    });
+    console.log(`5,000 turns opened in ${opened.toFixed(0)} ms`);
+    assert.ok(opened < 1000, `it took ${opened} ms`);
+    const drawn = () => page.locator(".step").count();
+    assert.ok((await drawn()) < 100, `${await drawn()} turns are drawn`);
+    await page.keyboard.press("g");
+    await page.locator("#turn-0.current").waitFor();
+    const steps = page.locator(".steps");
+    for (const share of [0.2, 0.5, 0.8]) {
+      await steps.evaluate((box, share) => (box.scrollTop = box.scrollHeight * share), share);
+      await page.waitForFunction(() => {
+        const box = document.querySelector(".steps").getBoundingClientRect();
+        return [...document.querySelectorAll(".step")].some((step) => {
+          const place = step.getBoundingClientRect();
+          return place.top < box.bottom && place.bottom > box.top;
+        });
+      });
+      assert.ok((await drawn()) < 100, `${await drawn()} turns are drawn`);
+    }
+    await page.keyboard.press("/");
+    await page.keyboard.type("row 2503");
+    await page.keyboard.press("Enter");
+    await page.locator("#turn-2503.current").waitFor();
+    assert.deepEqual(errors, []);
+  } finally {
+    await context.close();
+    await server.close();
+  }
+});
+
+test("observation_of_a_mebibyte_is_shown_when_it_is_asked_for", async () => {
+  const server = await Server.start();
+  const { context, page, errors } = await open(browser);
+  try {
+    const agent = await Agent.open(server, "big");
+    await agent.step({ observation: `${"0123456789abcde\n".repeat(65536)}the end` });
+    await page.goto(`${server.url}/#/run/big`);
+    const observation = page.locator("#turn-0 .observation");
+    await observation.getByRole("button", { name: "Show 1.0 MiB" }).click();
+    await observation.getByText("the end").waitFor();
+    assert.equal((await observation.textContent()).length, 16 * 65536 + 7);
+    assert.deepEqual(errors, []);
+  } finally {
+    await context.close();
+    await server.close();
+  }
+});
