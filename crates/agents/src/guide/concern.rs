@@ -30,8 +30,9 @@ pub fn concerns(turns: &[StoredTurn], budget: u32) -> Vec<Concern> {
     if last(FAILURES).is_some_and(|last| last.iter().all(|turn| turn.record.failed())) {
         found.push(Concern::Failures);
     }
-    let is_same =
-        |pair: &[StoredTurn]| pair[0].action == pair[1].action && pair[0].record.tool == Tool::Python;
+    let is_same = |pair: &[StoredTurn]| {
+        pair[0].action == pair[1].action && pair[0].record.tool == Tool::Python
+    };
     if last(REPEATS).is_some_and(|last| last.windows(2).all(is_same)) {
         found.push(Concern::Repeats);
     }
@@ -49,8 +50,13 @@ mod tests {
     use jail::exec::Outcome;
 
     fn turn(number: u32, code: &str, tool: Tool, outcome: Outcome) -> StoredTurn {
-        let record =
-            TurnRecord { tool, has_thought: false, outcome: Some(outcome), seconds: 0.0, cached: false };
+        let record = TurnRecord {
+            tool,
+            has_thought: false,
+            outcome: Some(outcome),
+            seconds: 0.0,
+            cached: false,
+        };
         StoredTurn {
             turn: number,
             thought: StoredText::Inline(number.to_string()),
@@ -72,7 +78,8 @@ mod tests {
 
     #[test]
     fn same_script_twice_is_a_concern_and_asking_for_the_score_twice_is_not() {
-        let same = |tool| [turn(0, "a", tool, Outcome::Finished), turn(1, "a", tool, Outcome::Finished)];
+        let same =
+            |tool| [turn(0, "a", tool, Outcome::Finished), turn(1, "a", tool, Outcome::Finished)];
         assert_eq!(concerns(&same(Tool::Python), 100), [Concern::Repeats]);
         assert_eq!(concerns(&same(Tool::Score), 100), []);
         let other = [

@@ -153,7 +153,13 @@ export async function run(id, me, headlines, reopen) {
     el(
       "aside",
       { class: "side" },
-      el("div", { class: "look-tools" }, button("Look", "]", () => go(1), { title: "the next run that needs a look" }), button("Back", "[", () => go(-1), { title: "the previous run that needs a look" })),
+      el(
+        "div",
+        { class: "look-tools", role: "group", "aria-label": "Runs that need a look" },
+        el("small", {}, "Runs that need a look"),
+        button("Next", "]", () => go(1), { "aria-label": "Next run that needs a look" }),
+        button("Previous", "[", () => go(-1), { "aria-label": "Previous run that needs a look" }),
+      ),
       list.root,
     ),
     el(
