@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A guide server and an agent to try it on, without a model: `make guide-demo`.
 
-Makes one small task, serves a store, and has the scaffold `react` play the task over and over. Its model is a
-script behind OpenAI's protocol that takes two seconds a turn: it walks through a plan, makes mistakes on purpose,
-and does next what a person advises. Its scripts run in the sandbox as those of any agent. Ends with Ctrl+C.
+Makes one small task, serves a store, and has the scaffold `react` play the task over and over. Its model
+is a script behind OpenAI's protocol that takes two seconds a turn: it walks through a plan, makes mistakes
+on purpose, and does next what a person advises. Its scripts run in the sandbox as those of any agent.
+Ends with Ctrl+C.
 """
 
 import argparse
@@ -45,7 +46,8 @@ print("written:", sample.shape)
 LOOK = "print(train.shape, test.shape)\nprint(train.describe().T.iloc[:, :4].round(2).to_string())\n"
 SLIP = "from sklearn.ensemble import RandomForestClasifier\nmodel = RandomForestClasifier(100)\n"
 RELATED = """numbers = train.select_dtypes("number").drop(columns=key, errors="ignore")
-print(numbers.corrwith(pd.Series(pd.factorize(train[target])[0], index=train.index)).abs().sort_values().tail(8).round(3).to_string())
+codes = pd.Series(pd.factorize(train[target], sort=True)[0], index=train.index)
+print(numbers.corrwith(codes).abs().sort_values().tail(8).round(3).to_string())
 """
 
 
@@ -161,10 +163,8 @@ def main():
         if not address:
             hint = "--listen names another address"
             sys.exit(f"error: the guide server did not start; is {args.listen} taken? {hint}")
-        print(f"
-Open {address[0]} in a browser, choose the run, press i, write, press Ctrl+Enter.")
-        print("Ctrl+C ends the demo.
-", flush=True)
+        print(f"\nOpen {address[0]} in a browser, choose the run, press i, write, press Ctrl+Enter.")
+        print("Ctrl+C ends the demo.\n", flush=True)
         with scripted(player(args.pace)) as model:
             endpoint = {"protocol": "openai", "base_url": f"{model}/v1", "free": True}
             lines = [f"{key} = {json.dumps(value)}" for key, value in endpoint.items()]

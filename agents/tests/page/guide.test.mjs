@@ -190,6 +190,19 @@ test("server_that_is_killed_and_started_again_is_found_within_5_seconds_and_gets
     assert.equal(body.guidance.length, 1);
   }));
 
+test("run_that_is_opened_while_the_server_is_gone_is_shown_when_it_is_back", () =>
+  withPage(async ({ server, page }) => {
+    const agent = await Agent.open(server, "away");
+    await agent.step();
+    await page.goto(server.url);
+    await page.getByRole("link", { name: "night-shifts" }).waitFor();
+    await server.kill();
+    await page.getByRole("link", { name: "night-shifts" }).click();
+    await page.getByText("The run cannot be shown: the server does not answer.").waitFor();
+    await server.spawn();
+    await page.locator("#turn-0.current").waitFor();
+  }));
+
 test("hidden_tab_closes_its_stream_and_misses_nothing_when_it_is_back", () =>
   withPage(async ({ server, page }) => {
     const agent = await Agent.open(server, "hidden");

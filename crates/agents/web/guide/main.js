@@ -1,6 +1,6 @@
 // The page: which screen is shown, who is there, and the stream.
 
-import { call } from "./api.js";
+import { ApiError, call } from "./api.js";
 import { el, fill } from "./dom.js";
 import { help, listen } from "./keys.js";
 import { Headlines } from "./list.js";
@@ -22,6 +22,9 @@ const STATES = {
   paused: "paused while hidden",
   unknown: "the server does not know this run (any more)",
 };
+
+/** Time between two tries to reach a server that is gone, in milliseconds. */
+const RETRY = 1000;
 
 const headlines = new Headlines();
 /** @type {import("./types").Me | null} */
@@ -67,6 +70,8 @@ async function open() {
     if (number === opened && me) {
       fill(byId("app"), missing(error));
       fill(byId("place"));
+      const isPassing = error instanceof ApiError && error.status === 0;
+      if (isPassing) setTimeout(() => number === opened && open(), RETRY);
     }
     return;
   }
@@ -86,9 +91,9 @@ async function begin() {
   try {
     me = await call("GET", "/me");
   } catch (error) {
-    if (me === null && /** @type {any} */ (error).status !== 401) {
+    if (me === null && !(error instanceof ApiError && error.status === 401)) {
       fill(byId("app"), el("p", { class: "screen plain bad" }, `${/** @type {Error} */ (error).message}; trying again …`));
-      setTimeout(begin, 1000);
+      setTimeout(begin, RETRY);
     }
     return;
   }
