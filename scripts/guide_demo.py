@@ -135,23 +135,11 @@ def main():
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     corpus = args.out / "corpus"
-    generate = [
-        args.bin / "factory",
-        "generate",
-        "--count",
-        "1",
-        "--val-count",
-        "0",
-        "--seed",
-        "3",
-        "--out",
-        corpus,
-    ]
-    subprocess.run(
-        [*generate, "--modality", "tabular", "--formulation", "regression"],
-        check=True,
-        stderr=subprocess.DEVNULL,
-    )
+    generate = [args.bin / "factory", "generate", "--count", "1", "--val-count", "0", "--seed", "3"]
+    generate += ["--modality", "tabular", "--formulation", "regression", "--out", corpus]
+    made = subprocess.run(generate, capture_output=True, text=True)
+    if made.returncode != 0:
+        sys.exit(made.stderr)
     task = next(path.parent for path in sorted(corpus.glob("*/task.json")))
     store = args.out / "store"
     serve = [args.bin / "agents", "guide", "serve", "--store", store, "--listen", args.listen]

@@ -476,7 +476,9 @@ fn browsers_sign_in_for_as_long_as_their_token_is_valid() {
     let cookie = headers.split("guide_session=").nth(1).unwrap().split(';').next().unwrap();
     let cookie = format!("guide_session={cookie}");
     let get = |cookie: &str| {
-        server.raw("GET", "/api/v1/me", None, &[("Cookie", cookie)]).map(|(status, text, _)| (status, text))
+        server
+            .raw("GET", "/api/v1/me", None, &[("Cookie", cookie)])
+            .map(|(status, text, _)| (status, text))
     };
     let (status, me) = get(&cookie).unwrap();
     assert_eq!((status, me.as_str()), (200, r#"{"advises":true,"leads":false,"name":"ann"}"#));
