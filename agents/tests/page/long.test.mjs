@@ -43,6 +43,20 @@ test("run_of_5000_turns_opens_within_a_second_scrolls_and_draws_only_what_is_nea
       });
       assert.ok((await drawn()) < 100, `${await drawn()} turns are drawn`);
     }
+    // Dragged through all of it, nothing is left behind.
+    await steps.evaluate(async (box) => {
+      for (let share = 0; share <= 1; share += 0.004) {
+        box.scrollTop = box.scrollHeight * share;
+        await new Promise(requestAnimationFrame);
+      }
+    });
+    // The end moves while what is above it turns out to be higher.
+    await page.waitForFunction(() => {
+      const box = document.querySelector(".steps");
+      box.scrollTop = box.scrollHeight;
+      return document.querySelector("#turn-4999");
+    });
+    await page.waitForFunction(() => document.querySelectorAll(".step").length < 100);
     await page.keyboard.press("/");
     await page.keyboard.type("row 2503");
     await page.keyboard.press("Enter");

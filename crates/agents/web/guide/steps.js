@@ -7,6 +7,8 @@ import { el, fill } from "./dom.js";
 const CHUNK = 10;
 /** Turns in an answer of the server. */
 const PAGE = 200;
+/** Time that a chunk is near before its turns are asked for, in milliseconds: many fly past. */
+const REST = 40;
 /** Height of a turn that was never drawn, in pixels. */
 const GUESS = 260;
 
@@ -32,6 +34,8 @@ export class Steps {
     this.seen = -1;
     /** @type {HTMLElement[]} */
     this.chunks = [];
+    /** @type {Set<HTMLElement>} Chunks near the view. */
+    this.nearby = new Set();
     /** @type {Map<number, Promise<void>>} Pages on their way. */
     this.loading = new Map();
     this.list = el("div", { class: "feed", role: "feed", "aria-label": "Turns" });
@@ -79,7 +83,7 @@ export class Steps {
     for (const chunk of made) this.near.observe(chunk);
     const last = this.chunks.at(-1);
     // The last chunk may have more turns, or fewer, than are drawn.
-    if (last?.childElementCount) this.draw(last);
+    if (last?.childElementCount) this.draw(last, true);
     if (this.current >= count) this.current = count - 1;
     this.seen = Math.min(this.seen, count - 1);
     this.onMove();
@@ -89,8 +93,13 @@ export class Steps {
   onNear(entries) {
     for (const { target, isIntersecting } of entries) {
       const chunk = /** @type {HTMLElement} */ (target);
-      if (isIntersecting) this.draw(chunk);
-      else this.clear(chunk);
+      if (isIntersecting) {
+        this.nearby.add(chunk);
+        this.draw(chunk);
+      } else {
+        this.nearby.delete(chunk);
+        this.clear(chunk);
+      }
     }
   }
 
@@ -102,24 +111,33 @@ export class Steps {
     fill(chunk);
   }
 
-  /** @param {HTMLElement} chunk */
-  async draw(chunk) {
+  /**
+   * Draws a chunk. What flew past while its turns were on their way stays empty.
+   * @param {HTMLElement} chunk
+   * @param {boolean} [isWanted] whether it is drawn though it is not near yet
+   */
+  async draw(chunk, isWanted = false) {
     const from = Number(chunk.dataset.chunk) * CHUNK;
     const to = Math.min(from + CHUNK, this.source.count());
     const missing = [];
     for (let turn = from; turn < to; turn++) if (!this.source.has(turn)) missing.push(turn);
     if (missing.length) {
+      if (!isWanted) await new Promise((done) => setTimeout(done, REST));
+      if (!isWanted && !this.nearby.has(chunk)) return;
       try {
         await this.page(Math.floor(missing[0] / PAGE));
       } catch (error) {
-        const again = () => this.draw(chunk);
+        const again = () => this.draw(chunk, true);
         const said = `These turns could not be loaded: ${/** @type {Error} */ (error).message} `;
         fill(chunk, el("p", { class: "bad" }, said, el("button", { type: "button", onclick: again }, "Try again")));
         return;
       }
+      if (!isWanted && !this.nearby.has(chunk)) return;
     }
-    while (chunk.lastElementChild && (!("turn" in /** @type {HTMLElement} */ (chunk.lastElementChild).dataset) || Number(/** @type {HTMLElement} */ (chunk.lastElementChild).dataset.turn) >= to)) {
-      chunk.lastElementChild.remove();
+    // Turns that there are no more, as in a replay, and what was said instead of turns.
+    for (const made of [...chunk.children]) {
+      const turn = made instanceof HTMLElement ? made.dataset.turn : undefined;
+      if (turn === undefined || Number(turn) >= to) made.remove();
     }
     const made = [];
     for (let turn = from + chunk.childElementCount; turn < to; turn++) {
@@ -188,7 +206,7 @@ export class Steps {
     const chunk = this.chunks[Math.floor(chosen / CHUNK)];
     if (moves && !this.drawn(chosen)) {
       chunk.scrollIntoView();
-      await this.draw(chunk);
+      await this.draw(chunk, true);
     }
     const step = this.drawn(chosen);
     if (!step || this.current !== chosen) return;
