@@ -14,14 +14,14 @@
  * @returns {HTMLElementTagNameMap[K]}
  */
 export function el(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
-    if (typeof value === "function") element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : String(value));
-  }
-  fill(element, ...children);
-  return element;
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+        if (value === null || value === undefined || value === false) continue;
+        if (typeof value === "function") element.addEventListener(name.slice(2), value);
+        else element.setAttribute(name, value === true ? "" : String(value));
+    }
+    fill(element, ...children);
+    return element;
 }
 
 /**
@@ -30,13 +30,13 @@ export function el(tag, attributes = {}, ...children) {
  * @param {...Child} children
  */
 export function fill(element, ...children) {
-  /** @type {(Node | string)[]} */
-  const kept = [];
-  for (const child of children) {
-    if (child === null || child === undefined || child === false) continue;
-    kept.push(child instanceof Node ? child : String(child));
-  }
-  element.replaceChildren(...kept);
+    /** @type {(Node | string)[]} */
+    const kept = [];
+    for (const child of children) {
+        if (child === null || child === undefined || child === false) continue;
+        kept.push(child instanceof Node ? child : String(child));
+    }
+    element.replaceChildren(...kept);
 }
 
 /**
@@ -47,9 +47,9 @@ export function fill(element, ...children) {
  * @param {Record<string, any>} [attributes]
  */
 export function button(label, key, does, attributes = {}) {
-  const shown = key && el("kbd", { "aria-hidden": "true" }, key);
-  const aria = key ? { "aria-keyshortcuts": key === "Ctrl+Enter" ? "Control+Enter" : key } : {};
-  return el("button", { type: "button", onclick: does, ...aria, ...attributes }, label, shown);
+    const shown = key && el("kbd", { "aria-hidden": "true" }, key);
+    const aria = key ? { "aria-keyshortcuts": key === "Ctrl+Enter" ? "Control+Enter" : key } : {};
+    return el("button", { type: "button", onclick: does, ...aria, ...attributes }, label, shown);
 }
 
 /**
@@ -57,9 +57,9 @@ export function button(label, key, does, attributes = {}) {
  * @param {number} bytes
  */
 export function size(bytes) {
-  if (bytes < 1024) return `${bytes} B`;
-  if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(1)} KiB`;
-  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+    if (bytes < 1024) return `${bytes} B`;
+    if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(1)} KiB`;
+    return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
 /**
@@ -69,7 +69,7 @@ export function size(bytes) {
  * @param {string} [many]
  */
 export function counted(count, one, many = `${one}s`) {
-  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+    return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
 /**
@@ -77,8 +77,8 @@ export function counted(count, one, many = `${one}s`) {
  * @param {string} text
  */
 export function announce(text) {
-  const live = document.getElementById("live");
-  if (live) live.textContent = text;
+    const live = document.getElementById("live");
+    if (live) live.textContent = text;
 }
 
 /** @type {number | undefined} */
@@ -90,19 +90,19 @@ let fades;
  * @param {"bad" | "good"} [kind]
  */
 export function notice(text, kind = "bad") {
-  const place = document.getElementById("notice");
-  if (!place) return;
-  place.className = kind;
-  place.textContent = text;
-  place.hidden = false;
-  clearTimeout(fades);
-  fades = window.setTimeout(() => (place.hidden = true), 8000);
+    const place = document.getElementById("notice");
+    if (!place) return;
+    place.className = kind;
+    place.textContent = text;
+    place.hidden = false;
+    clearTimeout(fades);
+    fades = window.setTimeout(() => (place.hidden = true), 8000);
 }
 
 /** Whether keys go to a field of text now. */
 export function isTyping() {
-  const active = document.activeElement;
-  if (active instanceof HTMLTextAreaElement || active instanceof HTMLSelectElement) return true;
-  if (!(active instanceof HTMLInputElement)) return false;
-  return !["checkbox", "radio", "button", "range"].includes(active.type);
+    const active = document.activeElement;
+    if (active instanceof HTMLTextAreaElement || active instanceof HTMLSelectElement) return true;
+    if (!(active instanceof HTMLInputElement)) return false;
+    return !["checkbox", "radio", "button", "range"].includes(active.type);
 }

@@ -16,21 +16,21 @@ const UNASKED = 64 * 1024;
  * @returns {{ text: string, failed: boolean }}
  */
 export function outcome({ record }) {
-  if (record.tool === "malformed") return { text: "malformed", failed: true };
-  const ending = record.outcome;
-  if (!ending) return { text: "", failed: false };
-  switch (ending.outcome) {
-    case "finished":
-      return { text: "finished", failed: false };
-    case "raised":
-      return { text: `raised ${ending.exception}`, failed: true };
-    case "exited":
-      return { text: `exited with code ${ending.code}`, failed: true };
-    case "killed":
-      return { text: `killed by signal ${ending.signal}`, failed: true };
-    default:
-      return { text: ending.outcome.replaceAll("_", " "), failed: true };
-  }
+    if (record.tool === "malformed") return { text: "malformed", failed: true };
+    const ending = record.outcome;
+    if (!ending) return { text: "", failed: false };
+    switch (ending.outcome) {
+        case "finished":
+            return { text: "finished", failed: false };
+        case "raised":
+            return { text: `raised ${ending.exception}`, failed: true };
+        case "exited":
+            return { text: `exited with code ${ending.code}`, failed: true };
+        case "killed":
+            return { text: `killed by signal ${ending.signal}`, failed: true };
+        default:
+            return { text: ending.outcome.replaceAll("_", " "), failed: true };
+    }
 }
 
 /**
@@ -38,7 +38,7 @@ export function outcome({ record }) {
  * @param {Turn} turn
  */
 export function tool({ record }) {
-  return record.tool === "python" ? "script" : record.tool;
+    return record.tool === "python" ? "script" : record.tool;
 }
 
 /**
@@ -49,21 +49,21 @@ export function tool({ record }) {
  * @param {(text: string) => Node[]} nodes
  */
 export function showText(id, text, place, nodes) {
-  if (text === null || typeof text === "string") {
-    fill(place, ...nodes(text ?? ""));
-    return;
-  }
-  const fetched = async () => {
-    fill(place, el("span", { class: "faint" }, `Loading ${size(text.bytes)} …`));
-    try {
-      fill(place, ...nodes(await whole(id, text)));
-    } catch (error) {
-      const again = el("button", { type: "button", onclick: fetched }, "Try again");
-      fill(place, el("span", { class: "bad" }, `${/** @type {Error} */ (error).message} `), again);
+    if (text === null || typeof text === "string") {
+        fill(place, ...nodes(text ?? ""));
+        return;
     }
-  };
-  if (text.bytes <= UNASKED) fetched();
-  else fill(place, el("button", { type: "button", onclick: fetched }, `Show ${size(text.bytes)}`));
+    const fetched = async () => {
+        fill(place, el("span", { class: "faint" }, `Loading ${size(text.bytes)} …`));
+        try {
+            fill(place, ...nodes(await whole(id, text)));
+        } catch (error) {
+            const again = el("button", { type: "button", onclick: fetched }, "Try again");
+            fill(place, el("span", { class: "bad" }, `${/** @type {Error} */ (error).message} `), again);
+        }
+    };
+    if (text.bytes <= UNASKED) fetched();
+    else fill(place, el("button", { type: "button", onclick: fetched }, `Show ${size(text.bytes)}`));
 }
 
 /** @param {string} text @returns {Node[]} */
@@ -75,7 +75,7 @@ const plain = (text) => [document.createTextNode(text)];
  * @param {string} kind
  */
 function block(label, kind) {
-  return el("pre", { class: kind, tabindex: "0", role: "group", "aria-label": label });
+    return el("pre", { class: kind, tabindex: "0", role: "group", "aria-label": label });
 }
 
 /**
@@ -83,13 +83,13 @@ function block(label, kind) {
  * @param {import("./types").Piece} piece
  */
 export function heard(piece) {
-  const about = piece.what.about === undefined ? "" : `, about turn ${piece.what.about}`;
-  return el(
-    "div",
-    { class: "heard", role: "note", "aria-label": "advice" },
-    el("small", {}, "Advice of ", el("bdi", {}, piece.by), about),
-    el("p", { class: "text" }, piece.what.text),
-  );
+    const about = piece.what.about === undefined ? "" : `, about turn ${piece.what.about}`;
+    return el(
+        "div",
+        { class: "heard", role: "note", "aria-label": "advice" },
+        el("small", {}, "Advice of ", el("bdi", {}, piece.by), about),
+        el("p", { class: "text" }, piece.what.text),
+    );
 }
 
 /**
@@ -99,49 +99,60 @@ export function heard(piece) {
  * @param {boolean} [isOpen] whether its thought is shown
  */
 export function step(conversation, turn, isOpen = false) {
-  const id = conversation.id;
-  const ending = outcome(turn);
-  const title = `Turn ${turn.turn}: ${tool(turn)}${ending.text ? `, ${ending.text}` : ""}`;
-  const seconds = turn.record.seconds > 0 ? `${turn.record.seconds.toFixed(1)} s` : "";
-  const parts = [];
-  if (turn.thought !== "") {
-    const text = el("div", { class: "text" });
-    const folded = el("details", { class: "thought", open: isOpen }, el("summary", {}, "Thought"), text);
-    const show = () => showText(id, turn.thought, text, (said) => plain(said.replace(/^\s*<think>|<\/think>\s*$/g, "").trim()));
-    if (isOpen) show();
-    else folded.addEventListener("toggle", show, { once: true });
-    parts.push(folded);
-  }
-  const action = block(`Action of turn ${turn.turn}`, "action");
-  showText(id, turn.action, action, (text) => {
-    const { code, rest } = script(text);
-    return code === null ? plain(rest) : coloured(code);
-  });
-  parts.push(action);
-  if (turn.observation !== null) {
-    const observation = block(`Answer to turn ${turn.turn}`, "observation");
-    showText(id, turn.observation, observation, (text) => plain(text.trim() || "(empty)"));
-    parts.push(observation);
-  }
-  const made = el(
-    "article",
-    { class: "step", id: `turn-${turn.turn}`, tabindex: "-1", "aria-label": title, "data-turn": turn.turn },
-    el("div", { class: "before" }),
-    el(
-      "header",
-      {},
-      el("strong", {}, `Turn ${turn.turn}`),
-      el("span", {}, tool(turn)),
-      ending.text && el("span", { class: ending.failed ? "bad" : "good" }, ending.text),
-      el("span", { class: "faint" }, seconds),
-      turn.record.cached && el("span", { class: "faint", title: "The answer is a recorded one." }, "recorded"),
-      turn.left_out?.length && el("span", { class: "faint" }, `without ${counted(turn.left_out.length, "earlier turn")}`),
-      el("span", { class: "said" }),
-    ),
-    ...parts,
-  );
-  refresh(made, conversation, turn.turn);
-  return made;
+    const id = conversation.id;
+    const ending = outcome(turn);
+    const title = `Turn ${turn.turn}: ${tool(turn)}${ending.text ? `, ${ending.text}` : ""}`;
+    const seconds = turn.record.seconds > 0 ? `${turn.record.seconds.toFixed(1)} s` : "";
+    const parts = [];
+    if (turn.thought !== "") {
+        const text = el("div", { class: "text" });
+        const folded = el("details", { class: "thought", open: isOpen }, el("summary", {}, "Thought"), text);
+        const show = () =>
+            showText(id, turn.thought, text, (said) =>
+                plain(said.replace(/^\s*<think>|<\/think>\s*$/g, "").trim()),
+            );
+        if (isOpen) show();
+        else folded.addEventListener("toggle", show, { once: true });
+        parts.push(folded);
+    }
+    const action = block(`Action of turn ${turn.turn}`, "action");
+    showText(id, turn.action, action, (text) => {
+        const { code, rest } = script(text);
+        return code === null ? plain(rest) : coloured(code);
+    });
+    parts.push(action);
+    if (turn.observation !== null) {
+        const observation = block(`Answer to turn ${turn.turn}`, "observation");
+        showText(id, turn.observation, observation, (text) => plain(text.trim() || "(empty)"));
+        parts.push(observation);
+    }
+    const made = el(
+        "article",
+        {
+            class: "step",
+            id: `turn-${turn.turn}`,
+            tabindex: "-1",
+            "aria-label": title,
+            "data-turn": turn.turn,
+        },
+        el("div", { class: "before" }),
+        el(
+            "header",
+            {},
+            el("strong", {}, `Turn ${turn.turn}`),
+            el("span", {}, tool(turn)),
+            ending.text && el("span", { class: ending.failed ? "bad" : "good" }, ending.text),
+            el("span", { class: "faint" }, seconds),
+            turn.record.cached &&
+                el("span", { class: "faint", title: "The answer is a recorded one." }, "recorded"),
+            turn.left_out?.length &&
+                el("span", { class: "faint" }, `without ${counted(turn.left_out.length, "earlier turn")}`),
+            el("span", { class: "said" }),
+        ),
+        ...parts,
+    );
+    refresh(made, conversation, turn.turn);
+    return made;
 }
 
 /**
@@ -151,23 +162,26 @@ export function step(conversation, turn, isOpen = false) {
  * @param {number} turn
  */
 export function refresh(made, conversation, turn) {
-  const before = made.querySelector(".before");
-  const said = made.querySelector(".said");
-  if (!before || !said) return;
-  fill(before, ...conversation.heardBefore(turn).map(heard));
-  const verdict = conversation.verdict(turn);
-  const words = { keep: "keep", drop: "drop", undecided: "" };
-  const marks = conversation.marks.filter((mark) => mark.turn === turn);
-  fill(
-    said,
-    verdict &&
-      el(
-        "span",
-        { class: `verdict ${verdict.verdict}`, title: `${verdict.by}${verdict.reason ? `: ${verdict.reason}` : ""}` },
-        words[verdict.verdict],
-      ),
-    ...marks.map((mark) => el("span", { class: "marked" }, "⚑ ", el("bdi", {}, mark.note || mark.by))),
-  );
+    const before = made.querySelector(".before");
+    const said = made.querySelector(".said");
+    if (!before || !said) return;
+    fill(before, ...conversation.heardBefore(turn).map(heard));
+    const verdict = conversation.verdict(turn);
+    const words = { keep: "keep", drop: "drop", undecided: "" };
+    const marks = conversation.marks.filter((mark) => mark.turn === turn);
+    fill(
+        said,
+        verdict &&
+            el(
+                "span",
+                {
+                    class: `verdict ${verdict.verdict}`,
+                    title: `${verdict.by}${verdict.reason ? `: ${verdict.reason}` : ""}`,
+                },
+                words[verdict.verdict],
+            ),
+        ...marks.map((mark) => el("span", { class: "marked" }, "⚑ ", el("bdi", {}, mark.note || mark.by))),
+    );
 }
 
 /**
@@ -178,11 +192,11 @@ export function refresh(made, conversation, turn) {
  * @param {string} reason
  */
 export async function judge(conversation, turn, verdict, reason) {
-  try {
-    await call("PUT", at(conversation.id, `/verdicts/${turn}`), { verdict, reason });
-  } catch (error) {
-    notice(`The verdict was not kept: ${/** @type {Error} */ (error).message}`);
-    return false;
-  }
-  return true;
+    try {
+        await call("PUT", at(conversation.id, `/verdicts/${turn}`), { verdict, reason });
+    } catch (error) {
+        notice(`The verdict was not kept: ${/** @type {Error} */ (error).message}`);
+        return false;
+    }
+    return true;
 }
