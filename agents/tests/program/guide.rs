@@ -319,7 +319,8 @@ fn next_event(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> Opti
         if let Some(value) = line.strip_prefix("event:") {
             value.trim().clone_into(&mut kind);
         } else if let Some(value) = line.strip_prefix("id:") {
-            id = value.trim().parse().unwrap();
+            // A stream that was cut right here has no number.
+            id = value.trim().parse().ok()?;
         } else if line.is_empty() && !kind.is_empty() {
             return Some((kind, id));
         }
