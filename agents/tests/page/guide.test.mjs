@@ -413,6 +413,12 @@ test("replay_shows_the_run_as_it_was_after_each_event", () =>
         await page.goto(`${server.url}/#/run/replay/replay`);
         await page.getByText("the run ended: answered").waitFor();
         await page.locator("#turn-2 .heard").getByText("Slow down").waitFor();
+        // The latest turn is in view, and the keyboard stays where it was.
+        await page.waitForFunction(() => {
+            const view = document.querySelector(".steps").getBoundingClientRect();
+            const top = document.querySelector("#turn-2").getBoundingClientRect().top;
+            return top >= view.top && top < view.bottom - 100;
+        });
         await page.keyboard.press("g");
         await page.getByText("the agent opened the conversation").waitFor();
         assert.equal(await page.locator(".step").count(), 0);

@@ -155,13 +155,16 @@ export async function replay(id) {
         // What people said of a turn may be more now, or less.
         for (const made of steps.root.querySelectorAll(".step"))
             steps.refresh(Number(/** @type {HTMLElement} */ (made).dataset.turn));
-        if (shown.count > 0) steps.choose(shown.count - 1, false).then(() => reveal());
+        if (shown.count > 0) steps.choose(shown.count - 1, false);
+        // The screen may not be in the document yet.
+        requestAnimationFrame(reveal);
     }
 
-    function reveal() {
+    async function reveal() {
+        const chunk = steps.chunks.at(-1);
+        if (chunk) await steps.draw(chunk, true);
         const last = steps.drawn(shown.count - 1);
         if (last) steps.bring(last);
-        else steps.root.scrollTop = steps.root.scrollHeight;
     }
 
     function stop() {
