@@ -17,13 +17,17 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export CARGO_TERM_PROGRESS_WHEN ?= auto
 
-.PHONY: help quickstart test test-bridges test-harbor test-lm-eval test-openenv test-tinker test-trl test-vllm check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-bridges venv-harbor venv-lm-eval venv-nemo-gym venv-openenv venv-tinker venv-trl venv-vllm fmt lock clean
+.PHONY: help quickstart guide-demo test test-bridges test-guide test-harbor test-lm-eval test-openenv test-tinker test-trl test-vllm check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-bridges venv-harbor venv-lm-eval venv-nemo-gym venv-openenv venv-tinker venv-trl venv-vllm fmt lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 quickstart: venv build ## Tasks, SFT, GRPO, evaluation and a report, on embedded defaults
 	scripts/quickstart.sh $(OUT)
+
+guide-demo: venv ## Try guidance without a model: a guide server and a scripted agent at two seconds a turn
+	cargo build --release --locked -p factory -p sandbox -p agents-cli
+	scripts/guide_demo.py --bin "$${CARGO_TARGET_DIR:-target}/release"
 
 test: lint ## Everything: lints, documentation, all tests, doc tests, examples
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
@@ -36,6 +40,10 @@ test: lint ## Everything: lints, documentation, all tests, doc tests, examples
 
 test-bridges: build venv-bridges venv-nemo-gym venv-openenv ## Examples for verifiers, Inspect, NeMo Gym, SkyRL and verl, played
 	scripts/test_bridges.py
+
+test-guide: ## The page of the guide server in Chromium; needs Node 20, npm and Chromium; not part of `make test`
+	cargo build --locked -p agents-cli
+	cd agents/tests/page && npm ci --ignore-scripts --no-audit --no-fund && npm run types && npm test
 
 test-harbor: venv-test venv-harbor ## Exports in Harbor and in Hugging Face's datasets; not part of `make test`
 	cargo test --workspace --locked --test harbor

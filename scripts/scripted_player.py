@@ -1,4 +1,4 @@
-"""A scripted player behind OpenAI's protocol, for `test_bridges.py`: a script, the score, the submission."""
+"""A scripted player behind OpenAI's protocol: for `test_bridges.py` a script, the score, the submission."""
 
 import contextlib
 import json
@@ -53,7 +53,7 @@ class Player(BaseHTTPRequestHandler):
         if self.path != "/v1/chat/completions":
             self.send_error(404, f"the player does not answer {self.path}")
             return
-        message = reply(request)
+        message = self.server.reply(request)
         finish = "tool_calls" if message.get("tool_calls") else "stop"
         choice = {"index": 0, "finish_reason": finish, "logprobs": None}
         usage = dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens"), 1)
@@ -82,8 +82,10 @@ class Player(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def scripted():
+def scripted(reply=reply):
+    """Serves a player; `reply` makes the next message from a request."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Player)
+    server.reply = reply
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

@@ -319,7 +319,8 @@ fn next_event(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> Opti
         if let Some(value) = line.strip_prefix("event:") {
             value.trim().clone_into(&mut kind);
         } else if let Some(value) = line.strip_prefix("id:") {
-            id = value.trim().parse().unwrap();
+            // A stream that was cut right here has no number.
+            id = value.trim().parse().ok()?;
         } else if line.is_empty() && !kind.is_empty() {
             return Some((kind, id));
         }
@@ -405,7 +406,7 @@ fn only_who_may_is_let_in_and_floods_are_refused() {
     let conversations = "/api/v1/conversations";
     assert_eq!(server.call("POST", conversations, Some(&body)).0, 401);
     assert_eq!(server.call("GET", conversations, None).0, 401);
-    assert_eq!(server.call("GET", "/", None).0, 401);
+    assert_eq!(server.call("GET", "/api/v1/me", None).0, 401);
     assert_eq!(server.call("GET", "/api/v1/health", None).0, 200);
     assert_eq!(call("ann", "POST", conversations, Some(&body)).0, 403);
     assert_eq!(call("bot", "POST", conversations, Some(&body)).0, 200);
@@ -476,10 +477,12 @@ fn browsers_sign_in_for_as_long_as_their_token_is_valid() {
     let cookie = headers.split("guide_session=").nth(1).unwrap().split(';').next().unwrap();
     let cookie = format!("guide_session={cookie}");
     let get = |cookie: &str| {
-        server.raw("GET", "/", None, &[("Cookie", cookie)]).map(|(status, text, _)| (status, text))
+        server
+            .raw("GET", "/api/v1/me", None, &[("Cookie", cookie)])
+            .map(|(status, text, _)| (status, text))
     };
-    let (status, page) = get(&cookie).unwrap();
-    assert!(status == 200 && page.contains("No agent has opened"), "{page}");
+    let (status, me) = get(&cookie).unwrap();
+    assert_eq!((status, me.as_str()), (200, r#"{"advises":true,"leads":false,"name":"ann"}"#));
     // A change must say from which page it comes.
     let draft = "/api/v1/conversations/run/draft";
     let body = Some(json!({ "text": "x" }));
@@ -517,6 +520,73 @@ fn what_scripts_print_reaches_people_as_text() {
     assert_eq!(server.call("GET", "/api/v1/conversations/run/files/..%2F..%2Flock", None).0, 400);
     let (_, context) = server.call("GET", "/api/v1/conversations/run/context/0", None);
     assert_eq!(context["parts"], json!([]));
+}
+
+#[test]
+fn page_is_served_to_anybody_in_files_of_its_own() {
+    let (_kept, folder) = folder();
+    token(&folder, "ann", "annotator");
+    let server = Server::start(&folder);
+    let get = |path: &str| server.raw("GET", path, None, &[]).unwrap();
+    for (path, kind, part) in [
+        ("/", "text/html", "/assets/main.js"),
+        ("/assets/main.js", "text/javascript", "/me"),
+        ("/assets/style.css", "text/css", "--paper: #15181c"),
+    ] {
+        let (status, text, headers) = get(path);
+        assert!(status == 200 && text.contains(part), "{path}: {text}");
+        assert!(headers.contains(kind) && headers.contains("script-src 'self'"), "{headers}");
+    }
+    for path in ["/assets/none.js", "/assets/..%2Findex.html", "/assets/"] {
+        assert!(matches!(get(path).0, 401 | 404), "{path}");
+    }
+    // Browsers would ask for a name and a password themselves.
+    let (status, _, headers) = get("/api/v1/me");
+    assert!(status == 401 && !headers.contains("Basic"), "{headers}");
+}
+
+#[test]
+fn search_and_journal_reach_every_turn_and_hide_drafts_of_others() {
+    let (_kept, folder) = folder();
+    let people = ["ann", "ben"].map(|name| bearer(&token(&folder, name, "annotator")));
+    let bot = bearer(&token(&folder, "bot", "agent"));
+    let server = Server::start(&folder);
+    let call = |who: &str, method: &str, path: &str, body: Option<&Value>| {
+        let (status, answer) = server.call_with(method, path, body, &[("Authorization", who)]);
+        assert!(status < 300, "{answer}");
+        answer
+    };
+    let run = "/api/v1/conversations/run";
+    let body = json!({ "id": "run", "opening": opening() });
+    call(&bot, "POST", "/api/v1/conversations", Some(&body));
+    for turn in 0..3 {
+        let mut report = report(turn);
+        // The second is a blob.
+        let filler = "x".repeat(if turn == 1 { 9000 } else { 9 });
+        let needle = if turn == 0 { "hay" } else { "A Needle" };
+        report.observation = Some(format!("{filler} {needle} <&> {filler}"));
+        let body = json!({ "turn": turn, "have": 0, "listens": true, "report": report });
+        call(&bot, "POST", &format!("{run}/turns"), Some(&body));
+    }
+    let [ann, ben] = &people;
+    let found = call(ann, "GET", &format!("{run}/search?q=nEEdle%20%3C%26"), None);
+    assert_eq!(found, json!({ "turns": [1, 2] }));
+    let long = format!("{run}/search?q={}", "x".repeat(257));
+    for wrong in [format!("{run}/search?q="), long] {
+        let headers = [("Authorization", ann.as_str())];
+        assert_eq!(server.call_with("GET", &wrong, None, &headers).0, 400);
+    }
+    call(ben, "PUT", &format!("{run}/draft"), Some(&json!({ "text": "not done" })));
+    let kinds = |who: &str, from: u64| {
+        let answer = call(who, "GET", &format!("{run}/journal?from={from}"), None);
+        let lines = answer["lines"].as_array().unwrap();
+        let kinds: Vec<_> = lines.iter().map(|line| line["event"]["kind"].clone()).collect();
+        (json!(kinds), answer["next"].as_u64().unwrap())
+    };
+    let all = ["opened", "turn", "turn", "turn", "draft"];
+    assert_eq!(kinds(ben, 0), (json!(all), 5));
+    assert_eq!(kinds(ann, 0), (json!(all[..4]), 5));
+    assert_eq!(kinds(ann, 5), (json!([]), 5));
 }
 
 #[test]

@@ -1,13 +1,18 @@
 //! The state of a conversation: a fold over its journal.
 
+use super::concern::{Concern, concerns};
 use super::event::{
     Event, EventLine, GUIDE_VERSION, ReleaseReason, TurnMark, TurnPart, TurnVerdict, Verdict,
 };
 use super::guidance::{GuidanceState, PostedGuidance};
 use super::ids::{ConversationId, GuidanceId};
-use super::turn::{End, StoredOpening, StoredTurn};
+use super::turn::{End, StoredOpening, StoredText, StoredTurn};
+use crate::trajectory::Tool;
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// Characters of what the agent was told of its submission, in a headline.
+const TOLD: usize = 120;
 
 /// Where a conversation stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -316,12 +321,26 @@ impl Conversation {
             turns: self.expects(),
             budget: self.opening.turns,
             last: self.turns.last().map(StoredTurn::headline),
+            told: self.told(),
             queued,
             guidance: self.guidance.len(),
             held_by: self.held_by.clone(),
             ending: self.end.as_ref().map(|end| end.ending.clone()),
+            concerns: match self.end {
+                None => concerns(&self.turns, self.opening.turns),
+                Some(_) => Vec::new(),
+            },
             opened_at: self.opened_at,
             seq: self.seq,
+        }
+    }
+
+    /// What the agent was last told of its submission, for lists.
+    fn told(&self) -> Option<String> {
+        let asked = self.turns.iter().rev().find(|turn| turn.record.tool == Tool::Score)?;
+        match asked.observation.as_ref()? {
+            StoredText::Inline(text) => Some(text.trim().chars().take(TOLD).collect()),
+            StoredText::Blob { bytes, .. } => Some(format!("{bytes} bytes")),
         }
     }
 
@@ -364,6 +383,8 @@ pub struct Headline {
     pub budget: u32,
     /// What the last turn was.
     pub last: Option<String>,
+    /// What the agent was last told of its submission, its first 120 characters.
+    pub told: Option<String>,
     /// Pieces of guidance that wait.
     pub queued: usize,
     /// Pieces in all.
@@ -372,6 +393,8 @@ pub struct Headline {
     pub held_by: Option<String>,
     /// How it ended.
     pub ending: Option<String>,
+    /// Why somebody should look; empty after the end.
+    pub concerns: Vec<Concern>,
     /// When it opened, in milliseconds since 1970.
     pub opened_at: u64,
     /// The number of its last event.

@@ -10,7 +10,7 @@
 //! | file | what it is about |
 //! | --- | --- |
 //! | `ids`, `guidance`, `turn`, `event` | names, a piece of guidance, what an agent tells, what a journal holds |
-//! | `conversation`, `context` | the fold; what an agent had read at a turn |
+//! | `conversation`, `context`, `concern` | the fold; what an agent had read at a turn; why a run needs a look |
 //! | `store`, `agents`, `people` | conversations on disk, and what either side asks of them |
 //! | `channel`, `guided_run`, `wire` | an agent's way to its conversation, its end of it, and what passes between a server and its clients |
 //! | `defuse` | scripts cannot speak as a person, nor to a terminal or page |
@@ -23,6 +23,7 @@ mod agents;
 #[cfg(feature = "serve")]
 pub mod annotators;
 pub mod channel;
+pub mod concern;
 pub mod context;
 pub mod conversation;
 pub mod defuse;

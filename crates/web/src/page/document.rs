@@ -40,7 +40,7 @@ impl Document<'_> {
     }
 
     fn rules(&self) -> String {
-        format!("{}{STYLE}{}", variables(), self.style)
+        format!("{}{}", style_sheet(), self.style)
     }
 
     /// `policy` comes before everything that it restricts, `script` after everything it works on.
@@ -66,6 +66,11 @@ impl Document<'_> {
         text.push('\n');
         text
     }
+}
+
+/// The style sheet of all pages, for servers whose pages come in several files.
+pub fn style_sheet() -> String {
+    format!("{}{STYLE}", variables())
 }
 
 /// How a policy names an inline text that it allows.

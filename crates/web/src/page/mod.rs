@@ -3,4 +3,4 @@
 mod document;
 mod palette;
 
-pub use document::{Document, prose, scroll};
+pub use document::{Document, prose, scroll, style_sheet};

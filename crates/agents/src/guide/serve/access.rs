@@ -217,7 +217,8 @@ pub(super) async fn admit(
             next.run(request).await
         }
         Err(failure) if failure.status == StatusCode::UNAUTHORIZED => {
-            let how = [(WWW_AUTHENTICATE, "Basic realm=\"guide\", Bearer")];
+            // Not `Basic`: browsers would ask for a name themselves, over the page's own form.
+            let how = [(WWW_AUTHENTICATE, "Bearer")];
             (how, failure).into_response()
         }
         Err(failure) => failure.into_response(),

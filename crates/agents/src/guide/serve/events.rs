@@ -7,6 +7,7 @@
 use super::access::Caller;
 use super::answer::{Failure, shown, shown_value};
 use super::presence::OpenStream;
+use super::search::is_draft_of_another;
 use super::server::Shared;
 use crate::guide::conversation::Headline;
 use crate::guide::error::GuideError;
@@ -41,6 +42,8 @@ struct Watcher {
     shared: Arc<Shared>,
     changes: watch::Receiver<u64>,
     stopping: watch::Receiver<bool>,
+    /// Who reads.
+    name: String,
     watched: Option<ConversationId>,
     /// The last event that was sent.
     seq: u64,
@@ -72,6 +75,7 @@ pub(super) async fn events(
         changes,
         stopping: shared.stopping.clone(),
         shared,
+        name: caller.name,
         watched: watch,
         seq,
         headlines: BTreeMap::new(),
@@ -135,9 +139,12 @@ impl Watcher {
         for (seq, line) in lines {
             let value: Value = serde_json::from_str(&line)
                 .map_err(|error| Failure::from(GuideError::Io(error.into())))?;
+            self.seq = seq;
+            if is_draft_of_another(&value, &self.name) {
+                continue;
+            }
             let data = shown_value(value).to_string();
             self.ready.push_back(Event::default().event("change").id(seq.to_string()).data(data));
-            self.seq = seq;
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ mod of_agents;
 mod of_people;
 mod page;
 mod presence;
+mod search;
 mod server;
 mod views;
 

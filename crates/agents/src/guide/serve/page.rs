@@ -1,60 +1,90 @@
-//! `GET /`: the conversations, in plain HTML. The page on which people work is not made yet.
+//! The page on which people guide agents: files that are part of the program.
+//!
+//! They are the same for everybody and need no token: without one the page has a form to sign in, and
+//! nothing of a conversation is in them.
 
-use super::access::Caller;
-use super::answer::{Failure, in_store};
-use super::server::Shared;
-use crate::guide::conversation::Headline;
-use crate::guide::defuse::for_page;
-use axum::Extension;
-use axum::extract::State;
-use axum::response::Html;
-use maud::{DOCTYPE, html};
-use std::sync::Arc;
+use super::answer::Failure;
+use super::views::unknown;
+use axum::extract::Path;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
+use std::borrow::Cow;
+use web::page::style_sheet;
 
-/// Answers `GET /`.
-pub(super) async fn index(
-    State(shared): State<Arc<Shared>>,
-    Extension(caller): Extension<Caller>,
-) -> Result<Html<String>, Failure> {
-    caller.reads()?;
-    let headlines = in_store(&shared, |store| Ok(store.headlines())).await?;
-    Ok(Html(page(&headlines, &caller.name)))
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+macro_rules! scripts {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../web/guide/", $name)))),*]
+    };
 }
 
-fn page(headlines: &[Headline], name: &str) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head { meta charset="utf-8"; title { "Guided runs" } }
-            body {
-                h1 { "Guided runs" }
-                p {
-                    "You are " strong { (for_page(name)) } ". This is a list as of now: there is no page \
-                     to work on yet. Guidance is given over the interface "
-                    code { "/api/v1" } ", which docs/GUIDANCE.md describes with examples for curl."
-                }
-                @if headlines.is_empty() {
-                    p { "No agent has opened a conversation yet." }
-                } @else {
-                    table {
-                        thead { tr {
-                            @for column in ["run", "task", "agent", "state", "turns", "last turn", "waiting"] {
-                                th scope="col" { (column) }
-                            }
-                        } }
-                        tbody { @for headline in headlines { tr {
-                            td { a href={ "/api/v1/conversations/" (headline.id) } { (headline.id) } }
-                            td { (for_page(&headline.task)) }
-                            td { (for_page(&headline.agent)) " #" (headline.attempt) }
-                            td { (headline.state.name()) }
-                            td { (headline.turns) " of " (headline.budget) }
-                            td { (for_page(headline.last.as_deref().unwrap_or("none"))) }
-                            td { (headline.queued) }
-                        } } }
-                    }
-                }
+/// The modules, by name.
+const SCRIPTS: &[(&str, &str)] = scripts![
+    "api.js",
+    "code.js",
+    "compose.js",
+    "context.js",
+    "conversation.js",
+    "dom.js",
+    "draft.js",
+    "keys.js",
+    "list.js",
+    "main.js",
+    "panes.js",
+    "replay.js",
+    "review.js",
+    "run.js",
+    "runs.js",
+    "search.js",
+    "signin.js",
+    "step.js",
+    "steps.js",
+    "stream.js",
+];
+
+/// Answers `GET /`.
+pub(super) async fn index() -> Response {
+    file(HTML, include_str!("../../../web/guide/index.html"))
+}
+
+/// Answers `GET /assets/{name}`.
+pub(super) async fn asset(Path(name): Path<String>) -> Result<Response, Failure> {
+    if name == "style.css" {
+        return Ok(file(CSS, style_sheet() + include_str!("../../../web/guide/style.css")));
+    }
+    match SCRIPTS.iter().find(|(known, _)| *known == name) {
+        Some((_, text)) => Ok(file(SCRIPT, *text)),
+        None => Err(unknown().await),
+    }
+}
+
+fn file(kind: &'static str, text: impl Into<Cow<'static, str>>) -> Response {
+    ([(CONTENT_TYPE, kind)], text.into()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_import_of_a_module_is_served() {
+        for (name, text) in SCRIPTS {
+            for imported in text.split("from \"./").skip(1) {
+                let imported = imported.split('"').next().unwrap();
+                assert!(SCRIPTS.iter().any(|(known, _)| *known == imported), "{name}: {imported}");
             }
         }
-    };
-    page.into_string()
+    }
+
+    #[test]
+    fn nothing_in_the_page_makes_markup_of_text() {
+        for (name, text) in SCRIPTS {
+            for way in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("] {
+                assert!(!text.contains(way), "{name}: {way}");
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ use super::access::{Access, admit, admit_anybody, sign_in, sign_out};
 use super::body::LARGEST;
 use super::config::{GuideServeError, GuideServerConfig};
 use super::presence::Presence;
-use super::{events, of_agents, of_people, page, views};
+use super::{events, of_agents, of_people, page, search, views};
 use crate::guide::annotators::Annotators;
 use crate::guide::store::Store;
 use axum::Router;
@@ -149,6 +149,8 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/conversations/{id}", get(views::conversation))
         .route("/conversations/{id}/context/{turn}", get(views::context_of))
         .route("/conversations/{id}/files/{hash}", get(views::file))
+        .route("/conversations/{id}/search", get(search::search))
+        .route("/conversations/{id}/journal", get(search::journal))
         .route("/conversations/{id}/guidance", post(of_people::post))
         .route(
             "/conversations/{id}/guidance/{name}",
@@ -158,6 +160,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/conversations/{id}/hold", post(of_people::hold).delete(of_people::release))
         .route("/conversations/{id}/verdicts/{turn}", put(of_people::judge))
         .route("/conversations/{id}/marks", post(of_people::mark))
+        .route("/me", get(views::me))
         .route("/events", get(events::events));
     let agents = Router::new()
         .route("/conversations", post(of_agents::open).get(views::list))
@@ -165,10 +168,12 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/conversations/{id}/close", post(of_agents::close));
     let known = Router::new()
         .nest("/api/v1", people.merge(agents))
-        .route("/", get(page::index))
         .fallback(views::unknown)
         .layer(from_fn_with_state(Arc::clone(shared), admit));
+    // The page is the same for everybody; what is on it is asked for with a token.
     let anybody = Router::new()
+        .route("/", get(page::index))
+        .route("/assets/{name}", get(page::asset))
         .route("/api/v1/session", post(sign_in))
         .route("/api/v1/session", delete(sign_out))
         .route("/api/v1/health", get(views::health))

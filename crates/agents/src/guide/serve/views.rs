@@ -26,6 +26,16 @@ pub(super) async fn health() -> Json<Value> {
     Json(json!({ "status": "healthy" }))
 }
 
+/// Answers `GET /me`: who the caller is, and what they may do.
+pub(super) async fn me(Extension(caller): Extension<Caller>) -> Result<Json<Value>, Failure> {
+    caller.reads()?;
+    let (advises, leads) = match caller.advises() {
+        Ok(person) => (true, person.leads),
+        Err(_) => (false, false),
+    };
+    Ok(Json(json!({ "name": for_page(&caller.name), "advises": advises, "leads": leads })))
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Which {
