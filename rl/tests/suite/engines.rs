@@ -14,7 +14,7 @@ use rl::run::settings::{Checked, Validate as _};
 use rl::run::stop::Stop;
 use rl::train::grpo::{self, TrainError, TrainSettings};
 use rl::train::presets::Scale;
-use rl::train::sft::{self, SftSettings};
+use rl::train::sft;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
@@ -160,7 +160,7 @@ fn runs_over_engines_are_the_native_run_whatever_fails() {
     corpus::write(&tasks);
     let (sft, policy) = (dir.join("sft"), PolicySource::BuiltIn(BuiltIn::Tiny));
     fs::create_dir(&sft).unwrap();
-    let imitation = SftSettings { epochs: 40, ..sft_settings(&tasks) }.check().unwrap();
+    let imitation = sft_settings(&tasks).check().unwrap();
     let stop = Stop::default();
     let ended = sft::run(&imitation, &policy, &sft, Device::Cpu, &HiddenProgress, &stop);
     let model = finished(ended.unwrap());
