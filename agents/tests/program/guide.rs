@@ -482,7 +482,8 @@ fn browsers_sign_in_for_as_long_as_their_token_is_valid() {
             .map(|(status, text, _)| (status, text))
     };
     let (status, me) = get(&cookie).unwrap();
-    assert_eq!((status, me.as_str()), (200, r#"{"advises":true,"leads":false,"name":"ann"}"#));
+    let me: Value = serde_json::from_str(&me).unwrap();
+    assert_eq!((status, me), (200, json!({ "advises": true, "leads": false, "name": "ann" })));
     // A change must say from which page it comes.
     let draft = "/api/v1/conversations/run/draft";
     let body = Some(json!({ "text": "x" }));
