@@ -1,6 +1,6 @@
-//! `AutoMind` as a user starts it: killed twenty times, replayed, and with models of its own for roles.
+//! `AutoMind` as a user starts it: killed (`SEARCH_KILLS` times, 3 by default), replayed, and with models of its own for roles.
 
-use crate::kills::timeless;
+use crate::kills::{kills, timeless};
 use crate::runs::held_out;
 use agents::run::journal::{JournalLine, journal_path, read_lines};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -14,8 +14,6 @@ use support::provider::{FakeProvider, Piece, USAGE, answer, hello, openai_events
 use support::shifts;
 use tasks::stream::Stream;
 
-/// Kills of one run.
-const KILLS: usize = 20;
 /// Longest time between the line after which a run is killed and the kill.
 const LATER: Duration = Duration::from_millis(100);
 /// A run that writes nothing for so long is stuck.
@@ -79,7 +77,7 @@ fn undisturbed(folder: &Utf8Path) -> (Utf8PathBuf, Utf8PathBuf) {
 }
 
 #[test]
-fn automind_killed_at_twenty_random_moments_ends_as_an_undisturbed_run() {
+fn automind_killed_at_random_moments_ends_as_an_undisturbed_run() {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();
     let (task, whole) = undisturbed(folder);
@@ -92,26 +90,26 @@ fn automind_killed_at_twenty_random_moments_ends_as_an_undisturbed_run() {
     let codes: Vec<usize> = (0..all.len()).filter(|&place| is_code(&all[place])).collect();
     let most = codes[codes.len() - 3];
     let mut draws = Stream::root(11).child("kills").rng();
-    let mut moments: Vec<(usize, Duration)> = (0..KILLS)
+    let mut moments: Vec<(usize, Duration)> = (0..kills())
         .map(|_| (draws.random_range(1..=most), LATER.mul_f64(draws.random::<f64>())))
         .collect();
     moments.sort_unstable();
-    let mut at_work = 0;
+    let mut at_work = 0_u64;
     let mut reached = BTreeSet::new();
     for (starts, (count, later)) in moments.into_iter().enumerate() {
         let mut child = run(&task, &killed).stderr(Stdio::null()).spawn().unwrap();
-        at_work += usize::from(killed_after(&mut child, &killed, (count, starts), later));
+        at_work += u64::from(killed_after(&mut child, &killed, (count, starts), later));
         reached.insert(lines(&killed).0);
     }
-    assert_eq!(at_work, KILLS, "a kill found the run over");
+    assert_eq!(at_work, kills(), "a kill found the run over");
     // Answers come at once, so most of the time goes into scripts, and many kills hit the same one.
-    assert!(reached.len() >= 5, "kills hit at few places: {reached:?}");
+    assert!(reached.len() as u64 * 4 >= kills(), "kills hit at few places: {reached:?}");
     finished(run(&task, &killed));
     assert_eq!(timeless(&killed), timeless(&whole));
 
     let lines = read_lines(&journal_path(&killed)).unwrap();
     let resumed = lines.iter().filter(|line| matches!(line, JournalLine::Resumed { .. })).count();
-    assert_eq!(resumed, KILLS, "every start but the first went on");
+    assert_eq!(resumed as u64, kills(), "every start but the first went on");
     let mut asked = BTreeSet::new();
     for line in lines {
         if let JournalLine::Asked(facts) = line {

@@ -19,7 +19,7 @@ fn steps() -> u64 {
     number(std::env::var("SEARCH_STEPS"), 10)
 }
 
-fn kills() -> u64 {
+pub(crate) fn kills() -> u64 {
     number(std::env::var("SEARCH_KILLS"), 3)
 }
 

@@ -73,6 +73,26 @@ impl Program {
         chosen
     }
 
+    /// Whether what it tries has to do with files.
+    pub(crate) fn is_about_files(&self) -> bool {
+        let about = [
+            "answers",
+            "data",
+            "devices",
+            "disk",
+            "escape",
+            "files",
+            "input",
+            "leftovers",
+            "locks",
+            "rest_by_watching",
+            "submission",
+            "watches",
+            "write",
+        ];
+        about.iter().any(|about| self.name.starts_with(about))
+    }
+
     fn parse(name: &str, text: &str) -> Self {
         let mut scripts = vec![ProgramScript::new([false, false])];
         for line in text.lines() {
