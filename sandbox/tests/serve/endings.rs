@@ -3,7 +3,7 @@
 use crate::fixture::{SandboxServer, ServedCorpus, ping};
 use sandbox::env::CloseReason;
 use serde_json::json;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn stopped_server_finishes_running_steps() {
@@ -89,8 +89,16 @@ fn a_session_without_a_socket_ends_by_the_idle_limit() {
     assert_eq!(full["error"]["code"], -32000, "{full}");
     assert_eq!(full["error"]["data"], json!({"active_sessions": 1, "max_sessions": 1}), "{full}");
     assert_eq!(ending(&corpus), CloseReason::Idle);
-    let (status, _, lost) = server.post("/mcp", &[("Mcp-Session-Id", &id)], &ping());
-    assert_eq!((status, &lost["error"]["code"]), (404, &json!(-32000)), "{lost}");
+    // Its record is written before it is forgotten.
+    let is_lost = || {
+        let (status, _, lost) = server.post("/mcp", &[("Mcp-Session-Id", &id)], &ping());
+        (status, &lost["error"]["code"]) == (404, &json!(-32000))
+    };
+    let patience = Instant::now() + Duration::from_secs(5);
+    while !is_lost() {
+        assert!(Instant::now() < patience, "the session is still there");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
