@@ -9,10 +9,11 @@ kept as the rarest winner has, the clearest first. Of each winner's tasks, every
 from OUT/held-out and the others from OUT/train. Standard library only.
 """
 
-import json
 import pathlib
 import statistics
 import sys
+
+from learning_study import by_task
 
 RUNGS = ["linear", "forest", "operators"]
 MARGIN = 0.1
@@ -20,12 +21,11 @@ MARGIN = 0.1
 
 def winners(ladder):
     """The tasks that each rung wins, the clearest first."""
+    episodes = ladder / "episodes" / "scripted"
     rewards = {}
     for rung in RUNGS:
-        for line in (ladder / "episodes" / "scripted" / f"{rung}.jsonl").read_text().splitlines():
-            episode = json.loads(line)
-            task = rewards.setdefault(episode["task"], {})
-            task.setdefault(rung, []).append(sum(episode["reward"].values()))
+        for task, them in by_task(episodes / f"{rung}.jsonl").items():
+            rewards.setdefault(task, {})[rung] = them
     won = {rung: [] for rung in RUNGS}
     for task, row in sorted(rewards.items()):
         if len(row) < len(RUNGS):

@@ -8,23 +8,18 @@ the best fixed one has the best mean over all tasks. Intervals: 10,000 draws of 
 95 %. Standard library only.
 """
 
-import json
 import pathlib
 import random
 import statistics
 import sys
 
-DRAWS = 10_000
-RUNGS = ["linear", "forest", "operators"]
+from learning_study import DRAWS, by_task
+from regret_corpus import RUNGS
 
 
 def rewards(path):
     """The mean reward of each task."""
-    tasks = {}
-    for line in path.read_text().splitlines():
-        episode = json.loads(line)
-        tasks.setdefault(episode["task"], []).append(sum(episode["reward"].values()))
-    return {task: statistics.fmean(them) for task, them in tasks.items()}
+    return {task: statistics.fmean(them) for task, them in by_task(path).items()}
 
 
 def rows(folder):

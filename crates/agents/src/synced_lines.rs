@@ -40,22 +40,18 @@ impl SyncedLines {
         Ok(Self { file, length, is_broken: false })
     }
 
-    /// Bytes of all lines.
-    pub(crate) fn length(&self) -> u64 {
-        self.length
-    }
-
-    /// Appends lines and waits until all of them are on the disk. If that fails, as on a full disk, the
+    /// Appends lines, waits until all of them are on the disk, and returns where each begins, in bytes. If that fails, as on a full disk, the
     /// file is as it was before; where not even that can be had, nothing more is appended until the
     /// file is opened again.
-    pub(crate) fn append(&mut self, lines: &[impl Serialize]) -> io::Result<()> {
+    pub(crate) fn append(&mut self, lines: &[impl Serialize]) -> io::Result<Vec<u64>> {
         if self.is_broken {
             return Err(io::Error::other(
                 "an earlier write failed and could not be taken back; start the program again",
             ));
         }
-        let mut bytes = Vec::new();
+        let (mut bytes, mut offsets) = (Vec::new(), Vec::with_capacity(lines.len()));
         for line in lines {
+            offsets.push(self.length + bytes.len() as u64);
             serde_json::to_writer(&mut bytes, line)?;
             bytes.push(b'\n');
         }
@@ -65,7 +61,7 @@ impl SyncedLines {
             return Err(error);
         }
         self.length += bytes.len() as u64;
-        Ok(())
+        Ok(offsets)
     }
 }
 
@@ -80,9 +76,9 @@ mod tests {
         let path = folder.join("lines.jsonl");
         fs::write(&path, "1\n2").unwrap();
         let mut lines = SyncedLines::open(&path).unwrap();
-        lines.append(&[3, 4]).unwrap();
+        assert_eq!(lines.append(&[3, 4]).unwrap(), [2, 4]);
         assert_eq!(fs::read_to_string(&path).unwrap(), "1\n3\n4\n");
-        assert_eq!(lines.length(), 6);
+        assert_eq!(lines.length, 6);
         let held = lock(&folder.join("lock")).unwrap();
         assert!(held.is_some());
         assert!(lock(&folder.join("lock")).unwrap().is_none());

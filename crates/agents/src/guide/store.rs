@@ -283,7 +283,7 @@ impl Store {
         let line =
             EventLine { version: GUIDE_VERSION, seq: 1, at: now(), by: None, event: event()? };
         let mut lines = SyncedLines::open(&path)?;
-        lines.append(std::slice::from_ref(&line))?;
+        let offsets = lines.append(std::slice::from_ref(&line))?;
         // The names of the file and of its folder, too.
         for folder in [folder.as_path(), &conversations_of(&self.folder)] {
             fs::File::open(folder)?.sync_all()?;
@@ -291,7 +291,7 @@ impl Store {
         let conversation =
             Conversation::begin(id.clone(), line).map_err(GuideError::Contradiction)?;
         let (heard, held) = (Instant::now(), Instant::now());
-        let kept = Kept { conversation, offsets: vec![0], lines: Some(lines), heard, held };
+        let kept = Kept { conversation, offsets, lines: Some(lines), heard, held };
         let kept = Arc::new(Mutex::new(kept));
         all.insert(id.clone(), Arc::clone(&kept));
         drop(all);
@@ -323,16 +323,9 @@ impl Store {
             Some(file) => file,
             None => SyncedLines::open(&journal_of(&self.folder, &id))?,
         };
-        let mut at = file.length();
-        let mut offsets = Vec::with_capacity(lines.len());
-        for line in &lines {
-            offsets.push(at);
-            at += serde_json::to_vec(line).map_err(io::Error::from)?.len() as u64 + 1;
-        }
         let appended = file.append(&lines);
         kept.lines = Some(file);
-        appended?;
-        kept.offsets.extend(offsets);
+        kept.offsets.extend(appended?);
         for line in lines {
             kept.conversation.apply(line).map_err(GuideError::Contradiction)?;
         }

@@ -285,7 +285,8 @@ impl Journal {
     /// # Errors
     /// Those of the file system.
     pub fn append(&mut self, line: &JournalLine) -> io::Result<()> {
-        self.file.append(std::slice::from_ref(line))
+        self.file.append(std::slice::from_ref(line))?;
+        Ok(())
     }
 }
 
