@@ -50,7 +50,7 @@ def collect(run, out):
     ladder = by_task(evaluation / f"{fixed}.jsonl")
     seen = {prompt(it) for it in episodes(run / "sft" / "demonstrations.jsonl")}
     prompts = {it["task"]: prompt(it) for it in episodes(evaluation / "sft.jsonl")}
-    learnt = json.loads((run / "learnt.json").read_text())
+    learnt = json.loads((run / "learnt.json").read_text())["evaluation"]["learnt"]
     result = {
         "corpus": run.parent.name.removeprefix("corpus-"),
         "seed": run.name.removeprefix("seed-"),

@@ -18,7 +18,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=generated/learning-study bin=target/release corpora='1 2 3 4 5' seeds='0 1 2'
-baselines=0 steps=90 tasks=72
+baselines=0 steps=100 tasks=72
 while (($#)); do
   (($# > 1)) || { printf 'error: `%s` needs a value\n' "$1" >&2 && exit 2; }
   case $1 in

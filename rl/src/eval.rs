@@ -2,6 +2,7 @@
 
 pub mod benchmark;
 pub mod player;
+pub mod world;
 
 use crate::generate::NativeGenerator;
 use crate::model::Qwen3;

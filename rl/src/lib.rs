@@ -16,3 +16,4 @@ pub mod run;
 pub mod serve;
 pub mod text;
 pub mod train;
+pub mod world;

@@ -381,6 +381,14 @@ impl Trajectory {
         }
     }
 
+    /// The environment's verdict, outside of MLE tasks.
+    pub fn verdict(&self) -> Option<&EnvironmentVerdict> {
+        match &self.outcome {
+            EpisodeOutcome::Mle(_) => None,
+            EpisodeOutcome::World(verdict) => Some(verdict),
+        }
+    }
+
     /// The reward under other weights, on a task with this way above gold. Outside of MLE tasks it
     /// does not depend on either.
     pub fn reward_under(&self, weights: &RewardWeights, way: Option<&BeyondGold>) -> Reward {

@@ -1,17 +1,20 @@
-//! `rl eval`: on held-out tasks of a corpus, or on a benchmark.
+//! `rl eval`: on held-out tasks of a corpus, on a task of a suite, or on a benchmark.
 
 use super::benchmark::BenchFlags;
 use super::policies::NamedPolicies;
 use super::{ProgressBars, RunFlags, add_sandboxes};
+use crate::eval::world::{ItemScore, WorldEvalSettings};
 use crate::eval::{self, EvalSettings};
 use crate::report::LearntSection;
 use crate::run::settings::{Validate as _, claim, own, resolve};
+use crate::world;
 use anyhow::{Result, bail};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use serde::Serialize;
 use tasks::stream::Stream;
 use toml::Table;
+use worlds::Part;
 
 #[derive(Debug, Args)]
 pub(super) struct EvalArgs {
@@ -29,7 +32,40 @@ pub(super) struct EvalArgs {
     #[command(flatten)]
     settings: EvalFlags,
     #[command(flatten)]
+    world: WorldFlags,
+    #[command(flatten)]
     bench: BenchFlags,
+}
+
+/// Flags of an evaluation on a task of a suite.
+#[derive(Debug, Args)]
+struct WorldFlags {
+    /// A task of a suite of generated environments (docs/WORLDS.md), such as `suite/household`, to
+    /// evaluate policies on.
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        conflicts_with_all = ["bench", "tasks", "scripted", "composed", "split", "sandboxes"]
+    )]
+    world: Option<Utf8PathBuf>,
+    /// Which items of `--world`: `train`, or the sealed `dev` or `test` [default: test].
+    #[arg(long, value_parser = part, requires = "world")]
+    part: Option<Part>,
+    /// Print the score and those of the items as one line of JSON; for one policy alone.
+    #[arg(long, requires = "world")]
+    json: bool,
+}
+
+fn part(name: &str) -> Result<Part, String> {
+    let found = Part::ALL.into_iter().find(|part| part.name() == name);
+    found.ok_or_else(|| "it must be `train`, `dev` or `test`".to_owned())
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct ScoreLine<'a> {
+    score: f64,
+    items: &'a [ItemScore],
 }
 
 #[derive(Debug, Args, Serialize)]
@@ -38,7 +74,7 @@ struct EvalFlags {
     #[arg(
         long,
         value_name = "FOLDER",
-        required_unless_present = "bench",
+        required_unless_present_any = ["bench", "world"],
         conflicts_with = "bench"
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,6 +111,9 @@ impl EvalArgs {
         if let Some(bench) = self.bench.bench() {
             return self.bench.run(bench, policies, &self.common, bars);
         }
+        if let Some(folder) = &self.world.world {
+            return self.run_in_world(folder, policies, bars);
+        }
         if policies.is_empty() && !self.settings.scripted && !self.settings.composed {
             bail!("nothing to compare; give `--policy NAME=FOLDER`, or `--scripted`, or both");
         }
@@ -102,5 +141,42 @@ impl EvalArgs {
             text.push_str(&learnt.page("What was learnt").markdown());
         }
         Ok(text)
+    }
+
+    fn run_in_world(
+        &self,
+        folder: &Utf8Path,
+        policies: NamedPolicies,
+        bars: &ProgressBars,
+    ) -> Result<String> {
+        let RunFlags { out, config, set, .. } = &self.common;
+        if policies.is_empty() {
+            bail!("nothing to evaluate; give `--policy NAME=FOLDER`");
+        }
+        let mut defaults = WorldEvalSettings::defaults(policies.scale()?, &world::spec_of(folder)?);
+        defaults.world = folder.to_owned();
+        defaults.part = self.world.part.unwrap_or(defaults.part);
+        defaults.policies = policies.sources();
+        if self.world.json && defaults.policies.len() > 1 {
+            bail!("`--json` prints the score of one policy; give one `--policy`");
+        }
+        let flags = Table::try_from(&self.settings)?;
+        let flags = flags.into_iter().filter(|(key, _)| ["attempts", "seed"].contains(&&**key));
+        let settings: WorldEvalSettings =
+            resolve(&defaults, config.as_deref(), flags.collect(), set)?;
+        let settings = settings.check()?;
+        claim(out, &*settings, &["rollout.workers"])?;
+        let device = self.common.device()?;
+        let mut settings = settings.into_inner();
+        settings.rollout.cache = policies.cache(&settings.rollout, settings.dtype, device)?;
+        let stream = Stream::root(settings.seed).child("random policy");
+        let contestants = policies.open(settings.dtype, device, stream)?;
+        let evaluation = eval::world::run(&settings, &contestants, out, bars)?;
+        if self.world.json {
+            let row = &evaluation.rows[0];
+            let line = ScoreLine { score: row.score, items: &row.items };
+            return Ok(serde_json::to_string(&line)? + "\n");
+        }
+        Ok(evaluation.table())
     }
 }

@@ -6,6 +6,7 @@ use crate::run::guide;
 use crate::run::settings::{Validate as _, claim, resolve};
 use crate::run::stop::Stop;
 use crate::train::sft::{self, SftSettings};
+use crate::world;
 use anyhow::{Context, Result, bail};
 use camino::Utf8PathBuf;
 use clap::Args;
@@ -28,8 +29,24 @@ struct SftFlags {
     #[arg(long, default_value = "tiny")]
     model: String,
     /// The corpus made by `factory generate`.
-    #[arg(long, value_name = "FOLDER")]
-    tasks: Utf8PathBuf,
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        required_unless_present_any = ["world", "data"],
+        conflicts_with_all = ["world", "data"]
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks: Option<Utf8PathBuf>,
+    /// A task of a suite of generated environments (docs/WORLDS.md), such as `suite/household`:
+    /// imitate the expert of its training items.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["data", "searches"])]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    world: Option<Utf8PathBuf>,
+    /// Examples to imitate, a JSON object a line as TRL's `SFTTrainer` reads them: `messages`, or
+    /// `prompt` and `completion`, or `text`; may be repeated.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["searches", "episodes"])]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    data: Vec<Utf8PathBuf>,
     /// Runs of agents on tasks of the corpus, as `agents run` and `agents eval` leave them: imitate
     /// the good answers of searches and the conversations of linear agents that reached the median,
     /// and no scripted agents; may be repeated.
@@ -74,6 +91,10 @@ impl SftArgs {
         let mut defaults = SftSettings::defaults(scale_of(&source)?);
         if let PolicySource::Folder(folder) = &source {
             defaults.rules.tool_call_format = tool_call_format(folder)?.unwrap_or_default();
+        }
+        if let Some(folder) = &self.settings.world {
+            let spec = world::spec_of(folder)?;
+            defaults.context = spec.limits.context as usize;
         }
         let settings: SftSettings =
             resolve(&defaults, config.as_deref(), Table::try_from(&self.settings)?, set)?;

@@ -14,6 +14,7 @@ use crate::run::stop::Stop;
 use crate::run::{device, guide};
 use crate::train::grpo::{self, TrainSettings};
 use crate::train::plan;
+use crate::world;
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
@@ -59,8 +60,19 @@ struct TrainFlags {
     #[arg(long)]
     model: String,
     /// The corpus made by `factory generate`.
-    #[arg(long, value_name = "FOLDER")]
-    tasks: Utf8PathBuf,
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        required_unless_present = "world",
+        conflicts_with = "world"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks: Option<Utf8PathBuf>,
+    /// A task of a suite of generated environments (docs/WORLDS.md), such as `suite/household`:
+    /// train on its items.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "searches")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    world: Option<Utf8PathBuf>,
     /// Searches on tasks of the corpus, as `agents run` and `agents eval` leave them: train on
     /// their questions (draft, improve, debug, crossover), an answer each, with the grade of the
     /// script's submission as reward; may be repeated.
@@ -127,6 +139,10 @@ impl TrainArgs {
         }
         let mut defaults = TrainSettings::defaults(scale);
         defaults.rules.tool_call_format = tool_call_format(folder)?.unwrap_or_default();
+        if let Some(folder) = &self.settings.world {
+            let spec = world::spec_of(folder)?;
+            world::set_limits(&spec, &mut defaults.rollout, &mut defaults.rules);
+        }
         let mut settings: TrainSettings = resolve(&defaults, config, flags, set)?;
         // Engines compute with other kernels than the trainer.
         let has_engine = settings.rollout.engine.is_some();

@@ -28,7 +28,7 @@ use tasks::units::ByteSize;
 /// | `sandboxes` | none: on this machine | addresses of the environment servers that play episodes |
 /// | `workers` | twice the processors | threads that run scripts and grade |
 /// | `threads` | 1 for tiny policies, else all | threads that generate |
-/// | `sampling` | temperature 1; tiny: and min-p 0.02 | how tokens are drawn |
+/// | `sampling` | temperature 1; tiny: and min-p 0.02; small: and min-p 0.1 | how tokens are drawn |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RolloutSettings {

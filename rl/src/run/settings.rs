@@ -374,6 +374,11 @@ pub(crate) fn is_off(flag: &bool) -> bool {
     !*flag
 }
 
+/// For the corpus of a run that has another place to play, or none.
+pub(crate) fn is_nowhere(folder: &Utf8PathBuf) -> bool {
+    folder.as_str().is_empty()
+}
+
 /// Returns an error unless a value is in its range.
 ///
 /// # Errors

@@ -21,6 +21,10 @@ const LINES_IN_JSON: &str =
 const WORDS_IN_JSON: &str =
     r"\\[^\r\n]| ?[A-Za-z_]+| ?[0-9]+(?:\.[0-9]+)?| ?[^\sA-Za-z0-9_\\]+|\s+|\\";
 
+/// As [`WORDS`], with every digit a token of its own: who has seen few numbers can then read and
+/// compute all of them.
+const WORDS_AND_DIGITS: &str = r" ?[A-Za-z_]+|[0-9]| ?[^\sA-Za-z0-9_]+|\s+";
+
 /// What the tokens of a vocabulary are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pieces {
@@ -28,6 +32,8 @@ pub enum Pieces {
     Lines,
     /// Words, numbers and signs.
     Words,
+    /// Words, digits and signs.
+    WordsAndDigits,
 }
 
 impl Pieces {
@@ -38,6 +44,8 @@ impl Pieces {
             (Self::Words, ToolCallFormat::Code) => WORDS,
             (Self::Lines, ToolCallFormat::Hermes) => LINES_IN_JSON,
             (Self::Words, ToolCallFormat::Hermes) => WORDS_IN_JSON,
+            // What is learnt without tools has no calls in any format.
+            (Self::WordsAndDigits, _) => WORDS_AND_DIGITS,
         }
     }
 }

@@ -66,6 +66,7 @@ use crate::train::publisher::Publisher;
 use crate::train::tinker::{
     AdapterStart, LearnerSettings, TinkerGenerator, TinkerLearner, TinkerStart,
 };
+use crate::world::{self, TrainingItems};
 use agents::play::World;
 use agents::remote::RemoteWorld;
 use agents::scaffold::react::MleWorld;
@@ -105,8 +106,7 @@ pub fn run(
         return Ok(harness.finished(folder));
     }
     // Before weights are read, which takes minutes.
-    let tasks = Collection::open(&settings.tasks, &Opening::default()).map_err(SuiteError::from)?;
-    tasks.for_training().map_err(SuiteError::from)?;
+    check_place(settings)?;
     let root = Stream::root(settings.seed).child("grpo");
     let start = Start { settings, folder, out, device, stages, stop, root };
     if let Some(remote) = &settings.learner {
@@ -146,6 +146,15 @@ struct Start<'a> {
     root: Stream,
 }
 
+/// A run before its first episode.
+struct Prepared<'a> {
+    start: Start<'a>,
+    harness: Harness<'a, TrainMetrics, GroupHistory>,
+    view: ProgressView,
+    tokenizer: &'a Tokenizer,
+    heartbeat: &'a Heartbeat,
+}
+
 /// Trains on a server over the Tinker protocol.
 fn run_remotely<'a>(
     start: &Start<'a>,
@@ -174,24 +183,56 @@ fn run_remotely<'a>(
     run_with(start, harness, view, &tokenizer, (&mut learner, &mut generator))
 }
 
+/// Whether there is something to train on.
+fn check_place(settings: &TrainSettings) -> Result<(), TrainError> {
+    if let Some(folder) = &settings.world {
+        world::open_train(folder)?;
+        return Ok(());
+    }
+    let tasks = Collection::open(&settings.tasks, &Opening::default()).map_err(SuiteError::from)?;
+    tasks.for_training().map_err(SuiteError::from)?;
+    Ok(())
+}
+
 /// Trains with this learner and this generator.
 fn run_with<'a>(
     start: &Start<'a>,
-    mut harness: Harness<'a, TrainMetrics, GroupHistory>,
+    harness: Harness<'a, TrainMetrics, GroupHistory>,
     view: ProgressView,
     tokenizer: &Tokenizer,
-    (learner, generator): (&mut dyn Learner, &mut dyn Generator),
+    actors: (&mut dyn Learner, &mut dyn Generator),
 ) -> Result<RunEnd, TrainError> {
-    let Start { settings, folder, out, device, stages, stop, root } = *start;
-    harness.restore(learner)?;
-    let metrics = harness.metrics()?;
+    let heartbeat = Heartbeat::default();
+    let silence = Duration::from_secs(start.settings.watchdog_seconds);
+    let _watchdog = Watchdog::start(&heartbeat, silence, |text| tracing::warn!("{text}"));
+    let run = Prepared { start: *start, harness, view, tokenizer, heartbeat: &heartbeat };
+    match &start.settings.world {
+        Some(folder) => run_in_world(run, folder, actors),
+        None => run_on_corpus(run, actors),
+    }
+}
 
+/// Trains on a task of a suite.
+fn run_in_world(
+    run: Prepared<'_>,
+    folder: &Utf8Path,
+    actors: (&mut dyn Learner, &mut dyn Generator),
+) -> Result<RunEnd, TrainError> {
+    let TrainingItems { world, train, held_out } = world::open_train(folder)?;
+    let items = Items { train: train.iter().collect(), held_out: held_out.iter().collect() };
+    train_on(run, &*world, items, None, actors)
+}
+
+/// Trains on the tasks of a corpus, or on questions of searches on them.
+fn run_on_corpus(
+    run: Prepared<'_>,
+    actors: (&mut dyn Learner, &mut dyn Generator),
+) -> Result<RunEnd, TrainError> {
+    let Start { settings, stop, .. } = run.start;
+    let tokenizer = run.tokenizer;
     let suite = TaskSuite::open(&settings.tasks, &Opening::default(), SandboxOptions::default())?;
     settings.rules.reward.check_tasks(suite.tasks())?;
     let _watch = stop.abandons(suite.sandbox());
-    let heartbeat = Heartbeat::default();
-    let silence = Duration::from_secs(settings.watchdog_seconds);
-    let _watchdog = Watchdog::start(&heartbeat, silence, |text| tracing::warn!("{text}"));
     let episodes = MleWorld { suite: &suite, rules: &settings.rules };
     let fleet = fleet::connect(&settings.rollout)?;
     let remote = fleet.as_ref().map(|fleet| RemoteWorld {
@@ -220,6 +261,21 @@ fn run_with<'a>(
     if settings.validate_every > 0 {
         items.check_held_out(&suite)?;
     }
+    train_on(run, world, items, script_cache.as_ref(), actors)
+}
+
+/// Trains on these items.
+fn train_on(
+    run: Prepared<'_>,
+    world: &dyn World,
+    items: Items<'_>,
+    script_cache: Option<&ScriptCache>,
+    (learner, generator): (&mut dyn Learner, &mut dyn Generator),
+) -> Result<RunEnd, TrainError> {
+    let Prepared { start, mut harness, view, tokenizer, heartbeat } = run;
+    let Start { settings, folder, out, device, stages, stop, root } = start;
+    harness.restore(learner)?;
+    let metrics = harness.metrics()?;
     let history = harness.take_sampler();
     // There is one: corpora and searches without training tasks are refused.
     let first = items.train[0];
@@ -233,11 +289,10 @@ fn run_with<'a>(
         root,
         stages,
         stop,
-        heartbeat: &heartbeat,
+        heartbeat,
     };
     let probe = player.known_prompt(first)?;
     generator.publish(&learner.publish(harness.step(), &probe)?)?;
-    let heartbeat = &heartbeat;
     let mut run = GrpoRun {
         settings,
         player,
@@ -249,7 +304,7 @@ fn run_with<'a>(
         metrics,
         view,
         heartbeat,
-        script_cache: script_cache.as_ref(),
+        script_cache,
         out,
     };
     let ended = run.train(device);

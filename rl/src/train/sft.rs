@@ -1,5 +1,5 @@
-//! Supervised fine-tuning on scripted agents' episodes, on the good answers of searches, or on the
-//! best of a policy's own episodes.
+//! Supervised fine-tuning on scripted agents' episodes, on the good answers of searches, on the best
+//! of a policy's own episodes, or on the user's data.
 //!
 //! 1. Scripted agents play real episodes on the training tasks, every rung of the public ladder
 //!    equally often: the policy should know weak and strong approaches, so that reinforcement
@@ -12,10 +12,13 @@
 //! them, and training resumes from its newest checkpoint to the same curve.
 
 mod best;
+mod data;
 mod demonstrations;
 mod error;
+mod example;
 mod settings;
 
+pub use data::LineError;
 pub use error::{Halt, SftError};
 pub use settings::{Demonstrator, SftSettings};
 
@@ -32,7 +35,8 @@ use crate::train::learner::{Learner, TrainingLoss, UpdateStats};
 use crate::train::native::NativeLearner;
 use agents::scaffold::runner::ScriptedError;
 use camino::Utf8Path;
-use demonstrations::{check_format, demonstrate, fresh, from_episodes, from_searches};
+use demonstrations::{check_format, demonstrate, fresh, from_episodes, from_expert, from_searches};
+use example::Example;
 use rand::seq::SliceRandom;
 use serde::Serialize;
 use tasks::stream::Stream;
@@ -66,14 +70,7 @@ pub fn run(
 ) -> Result<RunEnd, SftError> {
     let root = Stream::root(settings.seed).child("sft");
     let stream = root.child("demonstrations");
-    let demonstrations = if !settings.searches.is_empty() {
-        from_searches(settings, out)
-    } else if !settings.episodes.is_empty() {
-        from_episodes(settings, out)
-    } else {
-        demonstrate(settings, out, stream, stages, stop)
-    };
-    let demonstrations = match demonstrations {
+    let examples = match examples(settings, out, stream, stages, stop) {
         Err(SftError::Scripted(ScriptedError::Caller(Halt::Stopped))) => {
             return Ok(RunEnd::Stopped(Stopped {
                 step: 0,
@@ -84,9 +81,7 @@ pub fn run(
         }
         other => other?,
     };
-
     let format = settings.rules.tool_call_format;
-    check_format(&demonstrations, format)?;
 
     let earlier = Earlier::find(out, settings.keep)?;
     let kind = settings.dtype.kind();
@@ -97,19 +92,20 @@ pub fn run(
             policy::open_to_train(folder, settings.lora.as_ref(), kind, device, stream)?
         }
         (None, PolicySource::BuiltIn(shape)) => {
+            let pieces = settings.pieces(*shape);
             let vocabulary = (settings.vocab_size, format);
-            fresh(*shape, &demonstrations, vocabulary, device, root.child("weights"))?
+            fresh(*shape, &examples, pieces, vocabulary, device, root.child("weights"))?
         }
     };
     let template = ChatTemplate::new(&tokenizer)?;
     let mut samples = Vec::new();
-    for demonstration in &demonstrations {
-        let sample = TrainSequence::from_demonstration(demonstration, &template)?;
+    for example in &examples {
+        let sample = example.sequence(&template)?;
         if sample.ids.len() <= settings.context {
             samples.push(sample);
         }
     }
-    let left_out = demonstrations.len() - samples.len();
+    let left_out = examples.len() - samples.len();
     let tokens: usize = samples.iter().map(|sample| sample.ids.len()).sum();
     tracing::info!(
         episodes = samples.len(),
@@ -180,6 +176,30 @@ pub fn run(
     }
     bar.finish();
     Ok(harness.finished(out))
+}
+
+/// All that is imitated, in a fixed order.
+fn examples(
+    settings: &SftSettings,
+    out: &Utf8Path,
+    stream: Stream,
+    stages: &dyn Stages,
+    stop: &Stop,
+) -> Result<Vec<Example>, SftError> {
+    if !settings.data.is_empty() {
+        return data::read(&settings.data);
+    }
+    let demonstrations = if !settings.searches.is_empty() {
+        from_searches(settings, out)
+    } else if !settings.episodes.is_empty() {
+        from_episodes(settings, out)
+    } else if let Some(folder) = &settings.world {
+        from_expert(folder, out)
+    } else {
+        demonstrate(settings, out, stream, stages, stop)
+    }?;
+    check_format(&demonstrations, settings.rules.tool_call_format)?;
+    Ok(demonstrations.into_iter().map(|episode| Example::Episode(Box::new(episode))).collect())
 }
 
 /// The samples of a step: each epoch is a new shuffle, cut into batches.

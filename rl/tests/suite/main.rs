@@ -43,3 +43,4 @@ mod tool_calls;
 mod transformers;
 mod trl;
 mod trl_environment;
+mod worlds;

@@ -304,7 +304,7 @@ impl Composition {
     /// Any parts, in any order.
     fn any(rng: &mut impl Rng) -> Self {
         let features = [0, 1, 1, 2, 2, 3].choose(rng).copied().unwrap_or(0);
-        let models = [1, 1, 1, 1, 2, 2, 3].choose(rng).copied().unwrap_or(1);
+        let models = [1, 2, 2, 3, 3].choose(rng).copied().unwrap_or(1);
         Self {
             features: Feature::all(rng).sample(rng, features).copied().collect(),
             logs_target: rng.random_bool(0.2),

@@ -85,7 +85,9 @@ impl<T: Deref<Target = Tokenizer>> ChatTemplate<T> {
         let mut template = Self { tokenizer, jinja, special, observation_role: ChatRole::Tool };
         // The turn grammar has observations between these tags. A template that supports tools may
         // write the tags itself; otherwise they are part of a user message.
-        let known = template.piece(&[], "0.5").is_ok_and(|(piece, _)| piece.contains(RESPONSE_TAG));
+        let observation = template.observed("0.5");
+        let known =
+            template.piece(&[], &observation).is_ok_and(|(piece, _)| piece.contains(RESPONSE_TAG));
         if !known {
             template.observation_role = ChatRole::User;
         }
@@ -106,8 +108,21 @@ impl<T: Deref<Target = Tokenizer>> ChatTemplate<T> {
     /// # Errors
     /// [`TemplateError`] if the template cannot render it, or the text cannot be encoded.
     pub fn observation(&self, text: &str) -> Result<Vec<i64>, TemplateError> {
-        let (piece, mark) = self.piece(&[], text)?;
+        self.reply(&self.observed(text))
+    }
+
+    /// The token ids between two turns of the model: this message, of another role.
+    ///
+    /// # Errors
+    /// [`TemplateError`] if the template cannot render it, or the text cannot be encoded.
+    pub fn reply(&self, message: &ChatMessage) -> Result<Vec<i64>, TemplateError> {
+        let (piece, mark) = self.piece(&[], message)?;
         Ok(self.tokenizer.encode_with_control(&piece, Some(mark))?)
+    }
+
+    /// The tokenizer that the template came with.
+    pub fn tokenizer(&self) -> &Tokenizer {
+        &self.tokenizer
     }
 
     /// The token ids of a turn that was not sampled, as the model would sample it: the target of
@@ -185,17 +200,20 @@ impl<T: Deref<Target = Tokenizer>> ChatTemplate<T> {
         self.jinja.render(variables).map_err(TemplateError::Render)
     }
 
-    /// The text that the template renders after the last turn of the model, for an observation
-    /// that follows `history`, and the mark in its control tokens. The turn is a placeholder:
-    /// sampled text is never rendered.
-    fn piece(&self, history: &[ChatMessage], text: &str) -> Result<(String, char), TemplateError> {
-        let observation = self.observed(text);
-        let guard = Guard::new(&self.tokenizer, &[&Value::from(Serde(&observation))])?;
+    /// The text that the template renders after the last turn of the model, for a message that
+    /// follows `history`, and the mark in its control tokens. The turn is a placeholder: sampled
+    /// text is never rendered.
+    fn piece(
+        &self,
+        history: &[ChatMessage],
+        message: &ChatMessage,
+    ) -> Result<(String, char), TemplateError> {
+        let guard = Guard::new(&self.tokenizer, &[&Value::from(Serde(message))])?;
         let placeholder = String::from_iter([guard.mark(), guard.mark()]);
         let mut messages = opening("system", "question");
         messages.extend_from_slice(history);
         messages.push(ChatMessage::new(ChatRole::Assistant, &placeholder));
-        messages.push(observation);
+        messages.push(message.clone());
         let messages = guard.guarded(&Value::from(Serde(messages)));
         let text = self.render(&messages, &Value::from(()), None, true)?;
         let (_, after) = text
@@ -230,8 +248,8 @@ impl<T: Deref<Target = Tokenizer>> ChatTemplate<T> {
         if !invited.starts_with(&head) || !grown.starts_with(&head) {
             return Err(TemplateError::Pieces("the prompt changes when turns follow it"));
         }
-        let (first, _) = self.piece(&[], "0.5")?;
-        let (second, _) = self.piece(&messages[2..], "0.5")?;
+        let (first, _) = self.piece(&[], &self.observed("0.5"))?;
+        let (second, _) = self.piece(&messages[2..], &self.observed("0.5"))?;
         if first != second {
             return Err(TemplateError::Pieces("an observation looks different later on"));
         }

@@ -13,6 +13,7 @@ use agents::search::samples::SearchReadError;
 use sandbox::env::SuiteError;
 use sandbox::reward::NoCeiling;
 use tasks::task::TaskId;
+use worlds::FolderError;
 
 /// Errors that end a run of `rl train`.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,9 @@ pub enum TrainError {
     /// No place to play.
     #[error(transparent)]
     Suite(#[from] SuiteError),
+    /// The task of a suite cannot be used.
+    #[error(transparent)]
+    World(#[from] FolderError),
     /// The servers of `rollout.sandboxes` cannot be used.
     #[error(transparent)]
     Fleet(#[from] RemoteError),

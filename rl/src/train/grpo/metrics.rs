@@ -104,6 +104,9 @@ impl PhaseTimes {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct EpisodeSummary {
     pub(super) reward: f64,
+    /// The mean score, in environments other than MLE tasks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) score: Option<f64>,
     pub(super) reward_format: f64,
     pub(super) reward_execution: f64,
     pub(super) reward_tier: f64,
@@ -271,8 +274,15 @@ impl EpisodeSummary {
         let ended = |ending: EpisodeEnding| {
             mean(&|trajectory| f64::from(u8::from(trajectory.ending == ending)))
         };
+        let scores: Vec<f64> = trajectories
+            .iter()
+            .filter_map(Trajectory::verdict)
+            .map(|verdict| verdict.score)
+            .collect();
+        let score = (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64);
         Self {
             reward: row.reward,
+            score,
             reward_format: mean(&|trajectory| trajectory.reward.format),
             reward_execution: mean(&|trajectory| trajectory.reward.execution),
             reward_tier: mean(&|trajectory| trajectory.reward.tier),

@@ -6,13 +6,14 @@ use crate::generate::remote::EngineApi;
 use crate::model::LoraSettings;
 use crate::optim::{AdamConfig, Decay, Schedule};
 use crate::rollout::{ContextOverflow, RolloutSettings};
-use crate::run::settings::{SettingsError, Validate, is_off, require};
+use crate::run::settings::{SettingsError, Validate, is_nowhere, is_off, require};
 use crate::train::advantage::Normalisation;
 use crate::train::batch::Memory;
 use crate::train::harness::{Cadence, Validation};
 use crate::train::loss::{Aggregation, Clip, Kl, Objective};
 use crate::train::presets::{Dtype, Scale};
 use crate::train::tinker::LearnerSettings;
+use crate::world::check_place;
 use agents::scaffold::react::EpisodeRules;
 use camino::Utf8PathBuf;
 use sandbox::env::Feedback;
@@ -22,11 +23,12 @@ use serde::{Deserialize, Serialize};
 ///
 /// | field | tiny | large | purpose |
 /// | --- | --- | --- | --- |
-/// | `steps` | 24; small: 90 | 100 | updates |
+/// | `steps` | 24; small: 100 | 100 | updates |
+/// | `world` | none | none | the folder of a task of a suite (`docs/WORLDS.md`), instead of a corpus |
 /// | `searches` | none | none | folders of searches whose questions are trained on instead of whole episodes |
 /// | `tasks_per_step` | 16; small: 8 | 16 | tasks per update |
 /// | `group_size` | 4; small: 8 | 4 | episodes per task, at least 2 |
-/// | `learning_rate` | 2e-4; small: 6e-5 | 1e-6 | learning rate after warm-up |
+/// | `learning_rate` | 2e-4; small: 8e-5 | 1e-6 | learning rate after warm-up |
 /// | `warmup` | 2 | 0 | updates of linear warm-up |
 /// | `dtype` | `f32` | `bf16` | type of weights and activations |
 /// | `lora` | none | none | see [`LoraSettings`]: adapters are trained instead |
@@ -42,6 +44,7 @@ use serde::{Deserialize, Serialize};
 /// | `curriculum.sampler` | `uniform` | `uniform` | how tasks are drawn; see [`Curriculum`] |
 /// | `mini_batches` | 1 | 1 | parts of a step's groups, each with an update of its own |
 /// | `epochs` | 1 | 1 | passes over a step's groups |
+/// | `aggregation` | `seq-mean-token-mean`; small: `token-mean` | `seq-mean-token-mean` | how token losses become one number |
 /// | `kl.beta` | 0 | 0 | weight of the KL penalty against the reference model; 0 for none |
 /// | `tis_cap` | 0 | 2 | cap of truncated importance sampling; 0 for no correction |
 /// | `shuffle_rewards` | no | no | a control: rewards change places within their group |
@@ -52,7 +55,11 @@ pub struct TrainSettings {
     /// A run's folder, a model's folder or name.
     pub model: String,
     /// The folder of the corpus.
+    #[serde(default, skip_serializing_if = "is_nowhere")]
     pub tasks: Utf8PathBuf,
+    /// The folder of a task of a suite of generated environments, instead of a corpus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world: Option<Utf8PathBuf>,
     /// Folders of searches on tasks of the corpus. With any, the policy is trained on their
     /// questions, an answer each, and not on whole episodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -167,12 +174,13 @@ impl TrainSettings {
         // next is wrong: its rate is low, and groups are large enough to tell good from lucky.
         let (steps, tasks_per_step, group_size, learning_rate) = match scale {
             Scale::Tiny => (24, 16, 4, 2e-4),
-            Scale::Small => (90, 8, 8, 6e-5),
+            Scale::Small => (100, 8, 8, 8e-5),
             Scale::Large => (100, 16, 4, 1e-6),
         };
         Self {
             model: String::new(),
             tasks: Utf8PathBuf::new(),
+            world: None,
             searches: Vec::new(),
             seed: 0,
             steps,
@@ -194,7 +202,12 @@ impl TrainSettings {
             curriculum: Curriculum::default(),
             mini_batches: 1,
             epochs: 1,
-            aggregation: Aggregation::SeqMeanTokenMean,
+            // Scripts of the small one differ in length by what they do, and the mean over each
+            // would weigh the words of short ones more: it learnt to use a single model.
+            aggregation: match scale {
+                Scale::Small => Aggregation::TokenMean,
+                Scale::Tiny | Scale::Large => Aggregation::SeqMeanTokenMean,
+            },
             clip: Clip::default(),
             kl: Kl::default(),
             // In f32 sampler and trainer agree to 1e-4; in bf16 they round differently.
@@ -259,6 +272,19 @@ impl Validate for TrainSettings {
             &"exposed",
             "`validate`, `tier` or `full` in training: `exposed` tells scores on all test rows, and \
              a policy would be trained on its test set",
+        )?;
+        check_place(self.world.as_ref(), &self.tasks)?;
+        require(
+            self.world.is_none() || self.searches.is_empty(),
+            "searches",
+            &"given",
+            "left out where there is a `world`: searches are on tasks of a corpus",
+        )?;
+        require(
+            self.world.is_none() || self.rollout.sandboxes.is_empty(),
+            "rollout.sandboxes",
+            &"given",
+            "left out where there is a `world`, which needs no servers",
         )?;
         require(
             self.group_size >= 2,

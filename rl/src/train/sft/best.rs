@@ -13,7 +13,7 @@ use tasks::task::TaskId;
 pub(super) fn best(
     folders: &[Utf8PathBuf],
     group: usize,
-    tasks: &BTreeSet<&TaskId>,
+    tasks: &BTreeSet<TaskId>,
 ) -> Result<(Vec<Trajectory>, usize), SftError> {
     let (mut chosen, mut all) = (Vec::new(), 0);
     for path in files(folders)? {
@@ -95,12 +95,15 @@ mod tests {
         trajectory::append(&dir.join("episodes/policy.jsonl"), &played).unwrap();
         let ids = ["a", "b"].map(|id| TaskId::new(id).unwrap());
         let folders = [dir.to_owned()];
-        let (chosen, all) = best(&folders, 2, &ids.iter().collect()).unwrap();
+        let (chosen, all) = best(&folders, 2, &ids.iter().cloned().collect()).unwrap();
         let found: Vec<(&str, u64)> =
             chosen.iter().map(|chosen| (chosen.task.as_str(), chosen.attempt)).collect();
         assert_eq!(found, [("a", 1), ("a", 2), ("b", 2)]);
         assert_eq!(all, 7);
         fs::remove_file(dir.join("episodes/policy.jsonl")).unwrap();
-        assert!(matches!(best(&folders, 2, &ids.iter().collect()), Err(SftError::NoEpisodes(_))));
+        assert!(matches!(
+            best(&folders, 2, &ids.iter().cloned().collect()),
+            Err(SftError::NoEpisodes(_))
+        ));
     }
 }

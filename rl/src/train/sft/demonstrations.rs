@@ -2,12 +2,14 @@
 
 use super::best::best;
 use super::error::{Halt, SftError};
+use super::example::Example;
 use super::settings::SftSettings;
 use crate::checkpoint::source::BuiltIn;
 use crate::model::{Qwen3, Qwen3Config};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::text::tokenizer::{Pieces, Tokenizer, TokenizerError};
+use crate::world::{self, TrainingItems};
 use agents::grammar::ToolCallFormat;
 use agents::scaffold::react::MleWorld;
 use agents::scaffold::runner::{RunnerContext, ScriptedJob, run_episodes};
@@ -16,6 +18,7 @@ use agents::script_cache::{CachedWorld, ScriptCache};
 use agents::search::samples::{self, SearchAsk};
 use agents::trajectory::{self, Source, Trajectory};
 use camino::Utf8Path;
+use fs_err as fs;
 use jail::exec::SandboxOptions;
 use sandbox::env::{Action, SuiteError, TaskSuite};
 use std::collections::{BTreeMap, BTreeSet};
@@ -149,10 +152,7 @@ pub(super) fn from_episodes(
     if path.is_file() {
         return Ok(trajectory::read(&path)?);
     }
-    let collection =
-        Collection::open(&settings.tasks, &Opening::default()).map_err(SuiteError::from)?;
-    let trainable = collection.for_training().map_err(SuiteError::from)?;
-    let train = trainable.split(Split::Train).into_iter().map(Task::id).collect();
+    let train = training_tasks(settings)?;
     let (chosen, all) = best(&settings.episodes, settings.best_of, &train)?;
     if chosen.is_empty() {
         return Err(SftError::NoReward { all });
@@ -160,6 +160,33 @@ pub(super) fn from_episodes(
     tracing::info!(all, chosen = chosen.len(), "the policy's own episodes");
     write(&path, &chosen)?;
     Ok(chosen)
+}
+
+/// The names of what may be trained on.
+fn training_tasks(settings: &SftSettings) -> Result<BTreeSet<TaskId>, SftError> {
+    if let Some(folder) = &settings.world {
+        return Ok(world::open_train(folder)?.train.into_iter().collect());
+    }
+    let collection =
+        Collection::open(&settings.tasks, &Opening::default()).map_err(SuiteError::from)?;
+    let trainable = collection.for_training().map_err(SuiteError::from)?;
+    Ok(trainable.split(Split::Train).into_iter().map(|task| task.id().clone()).collect())
+}
+
+/// The expert's episodes on the training items of a task of a suite, in their order. They are
+/// written down once, for people and for `rl report`.
+pub(super) fn from_expert(folder: &Utf8Path, out: &Utf8Path) -> Result<Vec<Trajectory>, SftError> {
+    let path = out.join("demonstrations.jsonl");
+    if path.is_file() {
+        return Ok(trajectory::read(&path)?);
+    }
+    let TrainingItems { world, train, .. } = world::open_train(folder)?;
+    let demonstrations = train
+        .iter()
+        .map(|item| worlds::demonstrate(&*world, item))
+        .collect::<Result<Vec<_>, _>>()?;
+    write(&path, &demonstrations)?;
+    Ok(demonstrations)
 }
 
 /// Checks that the scripts to imitate, if there are any, stand in calls of `format`.
@@ -191,6 +218,7 @@ fn write(path: &Utf8Path, demonstrations: &[Trajectory]) -> Result<(), SftError>
         serde_json::to_writer(&mut lines, demonstration).map_err(io::Error::from)?;
         lines.push(b'\n');
     }
+    fs::create_dir_all(path.parent().expect("a file lies in a folder"))?;
     Ok(files::write_atomic(path, &lines)?)
 }
 
@@ -198,19 +226,13 @@ fn write(path: &Utf8Path, demonstrations: &[Trajectory]) -> Result<(), SftError>
 /// whose calls are in `format`.
 pub(super) fn fresh(
     shape: BuiltIn,
-    demonstrations: &[Trajectory],
+    examples: &[Example],
+    pieces: Pieces,
     (vocab_size, format): (usize, ToolCallFormat),
     device: Device,
     stream: Stream,
 ) -> Result<(Qwen3, Tokenizer), TokenizerError> {
-    let texts: Vec<String> = demonstrations
-        .iter()
-        .flat_map(|trajectory| trajectory.segments.iter().map(|segment| segment.text.clone()))
-        .collect();
-    let pieces = match shape {
-        BuiltIn::Tiny => Pieces::Lines,
-        BuiltIn::Small => Pieces::Words,
-    };
+    let texts: Vec<String> = examples.iter().flat_map(Example::texts).collect();
     let tokenizer = Tokenizer::train_for(&texts, vocab_size, pieces, format)?;
     let control = tokenizer.control();
     let size = i64::try_from(tokenizer.vocab_size()).unwrap_or(i64::MAX);

@@ -1,5 +1,6 @@
 //! Errors that end a run of `rl sft`.
 
+use super::data::LineError;
 use crate::checkpoint::CheckpointError;
 use crate::checkpoint::policy::PolicyError;
 use crate::text::template::TemplateError;
@@ -10,6 +11,7 @@ use agents::search::samples::SearchReadError;
 use agents::trajectory::TrajectoryError;
 use camino::Utf8PathBuf;
 use sandbox::env::SuiteError;
+use worlds::{DemonstrationError, FolderError};
 
 /// Errors that end a run of `rl sft`.
 #[derive(Debug, thiserror::Error)]
@@ -29,11 +31,31 @@ pub enum SftError {
         /// Answers in all.
         all: usize,
     },
+    /// The task of a suite cannot be used.
+    #[error(transparent)]
+    World(#[from] FolderError),
+    /// A training item could not be demonstrated.
+    #[error("failed to demonstrate a training item")]
+    Demonstration(#[from] DemonstrationError),
+    /// A line of the user's data is no example.
+    #[error("`{path}` line {line} is no example to imitate")]
+    Data {
+        /// The file.
+        path: Utf8PathBuf,
+        /// Number of the line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        #[source]
+        source: LineError,
+    },
+    /// Files without examples.
+    #[error("the files of `--data` have no lines; give one JSON object a line (docs/WORLDS.md)")]
+    NoExamples,
     /// A folder without episodes.
     #[error("`{0}` has no episodes; give the folder of a run of `rl eval` or `rl train`")]
     NoEpisodes(Utf8PathBuf),
     /// No episode of the policy is one to imitate.
-    #[error("none of {all} episodes on training tasks of the corpus earned a reward")]
+    #[error("none of {all} episodes on training tasks earned a reward")]
     NoReward {
         /// Episodes in all.
         all: usize,

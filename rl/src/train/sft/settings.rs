@@ -1,10 +1,13 @@
 //! The settings of `rl sft`.
 
+use crate::checkpoint::source::BuiltIn;
 use crate::model::LoraSettings;
 use crate::optim::AdamConfig;
-use crate::run::settings::{SettingsError, Validate, require};
+use crate::run::settings::{SettingsError, Validate, is_nowhere, require};
+use crate::text::tokenizer::Pieces;
 use crate::train::batch::Memory;
 use crate::train::presets::{Dtype, Scale};
+use crate::world::check_place;
 use agents::scaffold::react::EpisodeRules;
 use agents::scaffold::scripted::{Approach, ScriptedLevel};
 use camino::Utf8PathBuf;
@@ -51,6 +54,8 @@ fn is_of_four(count: &usize) -> bool {
 ///
 /// | field | tiny | purpose |
 /// | --- | --- | --- |
+/// | `world` | none | the folder of a task of a suite (`docs/WORLDS.md`), instead of a corpus |
+/// | `data` | none | files with examples, instead of a corpus |
 /// | `searches` | none | folders of searches whose good answers are imitated instead of scripted agents |
 /// | `episodes` | none | folders of evaluations or runs whose best episodes are imitated instead |
 /// | `best_of` | 4 | of how many episodes on a task the best one is imitated |
@@ -73,7 +78,16 @@ pub struct SftSettings {
     /// `tiny`, a model's name or a folder.
     pub model: String,
     /// The folder of the corpus.
+    #[serde(default, skip_serializing_if = "is_nowhere")]
     pub tasks: Utf8PathBuf,
+    /// The folder of a task of a suite of generated environments, instead of a corpus: the policy
+    /// imitates the expert of its training items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world: Option<Utf8PathBuf>,
+    /// Files with examples, instead of a corpus: one JSON object a line, with `messages`, with
+    /// `prompt` and `completion`, or with `text`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub data: Vec<Utf8PathBuf>,
     /// Folders of searches on tasks of the corpus. With any, the policy imitates their good answers
     /// and not scripted agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -134,6 +148,8 @@ impl SftSettings {
         Self {
             model: String::new(),
             tasks: Utf8PathBuf::new(),
+            world: None,
+            data: Vec::new(),
             searches: Vec::new(),
             episodes: Vec::new(),
             best_of: of_four(),
@@ -172,6 +188,17 @@ impl SftSettings {
     }
 }
 
+impl SftSettings {
+    /// What the tokens of a new policy of this shape are made of.
+    pub(super) fn pieces(&self, shape: BuiltIn) -> Pieces {
+        match shape {
+            _ if self.world.is_some() || !self.data.is_empty() => Pieces::WordsAndDigits,
+            BuiltIn::Tiny => Pieces::Lines,
+            BuiltIn::Small => Pieces::Words,
+        }
+    }
+}
+
 impl Validate for SftSettings {
     type Error = SettingsError;
 
@@ -183,6 +210,20 @@ impl Validate for SftSettings {
             &"exposed",
             "`validate`, `tier` or `full` in training: `exposed` tells scores on all test rows, and \
              a policy would be trained on its test set",
+        )?;
+        check_place(self.world.as_ref(), &self.tasks)?;
+        let has_place = self.world.is_some() || !is_nowhere(&self.tasks);
+        require(
+            self.data.is_empty() || !has_place,
+            "data",
+            &"given",
+            "left out where there are `tasks` or a `world`: one of them is imitated",
+        )?;
+        require(
+            self.searches.is_empty() || self.world.is_none(),
+            "searches",
+            &"given",
+            "left out where there is a `world`: searches are on tasks of a corpus",
         )?;
         require(self.attempts > 0, "attempts", &self.attempts, "at least 1")?;
         require(self.best_of > 0, "best_of", &self.best_of, "at least 1")?;

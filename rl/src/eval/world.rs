@@ -1,0 +1,329 @@
+//! Policies on the items of one part of a task of a suite.
+
+use super::{PolicyContestant, check_names};
+use crate::generate::NativeGenerator;
+use crate::generate::sample::Sampling;
+use crate::rollout::{
+    EpisodeRequest, Policy, RolloutContext, RolloutError, RolloutResult, RolloutSettings, rollout,
+};
+use crate::run::settings::{SettingsError, Validate, require};
+use crate::run::stop::Stop;
+use crate::run::view::Stages;
+use crate::run::watchdog::Heartbeat;
+use crate::train::presets::{Dtype, Scale};
+use crate::world::open_part;
+use agents::trajectory::{self, Trajectory, TrajectoryError};
+use camino::{Utf8Path, Utf8PathBuf};
+use evals::report::ReportTable;
+use evals::runner::episodes_of;
+use evals::statistics::{mean, standard_error};
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use tasks::files;
+use tasks::stream::Stream;
+use tasks::task::TaskId;
+use tasks::text::with_causes;
+use worlds::{Environment, FolderError, Part, TaskSpec};
+
+/// The version of `evaluation.json` of a task of a suite.
+const VERSION: u32 = 1;
+
+/// The settings of `rl eval --world`.
+///
+/// | field | default | purpose |
+/// | --- | --- | --- |
+/// | `part` | `test` | which items |
+/// | `attempts` | 1 | episodes per policy and item |
+/// | `rollout.sampling.temperature` | the task's, 0 | greedy: with one attempt, the same score each time |
+/// | `rollout.deterministic` | yes | episodes wait for each other, so that runs repeat to the bit |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorldEvalSettings {
+    /// The folder of the task.
+    pub world: Utf8PathBuf,
+    /// Which items.
+    pub part: Part,
+    /// Names and sources of the policies, in the order of the table.
+    pub policies: Vec<(String, String)>,
+    /// Episodes per policy and item.
+    pub attempts: u64,
+    /// The seed of everything.
+    pub seed: u64,
+    /// The type of weights and activations.
+    pub dtype: Dtype,
+    /// How episodes are generated.
+    pub rollout: RolloutSettings,
+}
+
+impl WorldEvalSettings {
+    /// Defaults for policies of this scale on this task.
+    pub fn defaults(scale: Scale, spec: &TaskSpec) -> Self {
+        let rollout = RolloutSettings {
+            max_model_len: spec.limits.context as usize,
+            turn_tokens: spec.limits.turn_tokens as usize,
+            deterministic: true,
+            sampling: Sampling { temperature: spec.sampling.temperature, ..Sampling::default() },
+            ..scale.rollout()
+        };
+        Self {
+            world: Utf8PathBuf::new(),
+            part: Part::Test,
+            policies: Vec::new(),
+            attempts: 1,
+            seed: 0,
+            dtype: scale.dtype(),
+            rollout,
+        }
+    }
+}
+
+impl Validate for WorldEvalSettings {
+    type Error = SettingsError;
+
+    fn verify(&self) -> Result<(), SettingsError> {
+        require(self.attempts > 0, "attempts", &self.attempts, "at least 1")?;
+        check_names(&self.policies)?;
+        let is_local = self.rollout.engine.is_none() && self.rollout.sandboxes.is_empty();
+        require(
+            is_local,
+            "rollout",
+            &"with engines or servers of sandboxes",
+            "without: this process plays",
+        )?;
+        self.rollout.check()
+    }
+}
+
+/// Why there is no evaluation.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldEvalError {
+    /// The task cannot be used.
+    #[error(transparent)]
+    World(#[from] FolderError),
+    /// Episodes could not be generated.
+    #[error(transparent)]
+    Rollout(#[from] RolloutError),
+    /// Episodes could not be read or written.
+    #[error(transparent)]
+    Trajectories(#[from] TrajectoryError),
+    /// A file could not be written.
+    #[error("failed to write the evaluation")]
+    Io(#[from] std::io::Error),
+    /// Every episode of a policy broke.
+    #[error("every episode of `{policy}` broke; the error of the last one: {last}")]
+    AllFaulted {
+        /// Name of the policy.
+        policy: String,
+        /// The error of the last one, with its causes.
+        last: String,
+    },
+}
+
+/// The result, as in `evaluation.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorldEvaluation {
+    version: u32,
+    /// The task.
+    pub task: TaskId,
+    /// The part of its items.
+    pub part: Part,
+    /// The name of the score.
+    pub metric: String,
+    /// Episodes per policy and item.
+    pub attempts: u64,
+    /// The seed of every draw.
+    pub seed: u64,
+    /// A row per policy.
+    pub rows: Vec<WorldRow>,
+}
+
+/// What a policy reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorldRow {
+    /// Its name.
+    pub policy: String,
+    /// The mean score over items.
+    pub score: f64,
+    /// The standard error of that, over items.
+    pub error: f64,
+    /// The mean reward over items.
+    pub reward: f64,
+    /// Turns an episode, in the mean.
+    pub turns: f64,
+    /// Episodes that an infrastructure error ended; they have no score.
+    pub faults: usize,
+    /// How many episodes have each tag.
+    pub tags: BTreeMap<String, usize>,
+    /// Item after item.
+    pub items: Vec<ItemScore>,
+}
+
+/// What a policy reached on an item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ItemScore {
+    /// Name of the item.
+    pub id: TaskId,
+    /// The mean score of the attempts.
+    pub score: f64,
+    /// The tags of all attempts.
+    pub tags: BTreeSet<String>,
+}
+
+/// Plays and grades all policies; writes `evaluation.json`, and each policy's episodes into `out`
+/// as they end. Episodes that are there are not played again.
+///
+/// # Errors
+/// [`WorldEvalError`].
+pub fn run(
+    settings: &WorldEvalSettings,
+    policies: &[PolicyContestant],
+    out: &Utf8Path,
+    stages: &dyn Stages,
+) -> Result<WorldEvaluation, WorldEvalError> {
+    let world = open_part(&settings.world, settings.part)?;
+    let mut rows = Vec::new();
+    for policy in policies {
+        rows.push(row(settings, &*world, policy, out, stages)?);
+    }
+    let spec = world.spec();
+    let evaluation = WorldEvaluation {
+        version: VERSION,
+        task: spec.id.clone(),
+        part: settings.part,
+        metric: spec.metric.clone(),
+        attempts: settings.attempts,
+        seed: settings.seed,
+        rows,
+    };
+    files::write_json(&out.join("evaluation.json"), &evaluation)?;
+    Ok(evaluation)
+}
+
+/// Plays the episodes of one policy that are not on disk, and sums up all of them.
+fn row(
+    settings: &WorldEvalSettings,
+    world: &dyn Environment,
+    policy: &PolicyContestant,
+    out: &Utf8Path,
+    stages: &dyn Stages,
+) -> Result<WorldRow, WorldEvalError> {
+    let PolicyContestant { name, model, tokenizer } = policy;
+    let path = episodes_of(name, out);
+    fs::create_dir_all(path.parent().expect("a file lies in a folder"))?;
+    let mut episodes = trajectory::resume(&path)?;
+    let done: BTreeSet<_> = episodes.iter().map(Trajectory::key).collect();
+    // The policy's name is not part of the address: all policies have the same draws.
+    let root = Stream::root(settings.seed).child("eval").child("policy");
+    let (items, mut jobs) = (world.items(), Vec::new());
+    for task in items {
+        for attempt in 0..settings.attempts {
+            if !done.contains(&(task, name.as_str(), attempt)) {
+                let stream = root.child(task.as_str()).index(attempt);
+                jobs.push(EpisodeRequest { task, attempt, stream });
+            }
+        }
+    }
+    let (mut faults, mut last) = (0, String::new());
+    if !jobs.is_empty() {
+        let bar = stages.stage("evaluating", (episodes.len() + jobs.len()) as u64);
+        bar.set_position(episodes.len() as u64);
+        bar.set_message(name.clone());
+        let context = RolloutContext {
+            world,
+            settings: &settings.rollout,
+            // Ctrl-C ends an evaluation at once: episodes that are done stay done.
+            stop: &Stop::default(),
+            heartbeat: &Heartbeat::default(),
+        };
+        let mut generator = NativeGenerator::new(model, settings.rollout.capacity());
+        let speaker = Policy { name, tokenizer };
+        rollout(&mut generator, speaker, context, &jobs, &mut |played| {
+            bar.inc(1);
+            match played {
+                RolloutResult::Finished { trajectory, .. } => {
+                    trajectory::append(&path, std::slice::from_ref(trajectory))
+                }
+                RolloutResult::Fault { task, fault } => {
+                    faults += 1;
+                    last = with_causes(fault);
+                    tracing::warn!(%task, fault = last, "an episode broke and is left out");
+                    Ok(())
+                }
+            }
+        })?;
+        bar.finish_and_clear();
+        episodes = trajectory::resume(&path)?;
+    }
+    if episodes.is_empty() {
+        return Err(WorldEvalError::AllFaulted { policy: name.clone(), last });
+    }
+    Ok(WorldRow::new(name, &episodes, faults))
+}
+
+impl WorldRow {
+    fn new(policy: &str, episodes: &[Trajectory], faults: usize) -> Self {
+        let mut of_item: BTreeMap<&TaskId, (Vec<f64>, Vec<f64>, BTreeSet<String>)> =
+            BTreeMap::new();
+        let mut tags: BTreeMap<String, usize> = BTreeMap::new();
+        for episode in episodes {
+            let Some(verdict) = episode.verdict() else { continue };
+            let (scores, rewards, seen) = of_item.entry(&episode.task).or_default();
+            scores.push(verdict.score);
+            rewards.push(verdict.reward);
+            seen.extend(verdict.tags.iter().cloned());
+            verdict.tags.iter().for_each(|tag| *tags.entry(tag.clone()).or_default() += 1);
+        }
+        let mean_of = |values: &[f64]| mean(values.iter().copied());
+        let rewards: Vec<f64> = of_item.values().map(|(_, rewards, _)| mean_of(rewards)).collect();
+        let items: Vec<ItemScore> = of_item
+            .into_iter()
+            .map(|(id, (scores, _, tags))| ItemScore {
+                id: id.clone(),
+                score: mean_of(&scores),
+                tags,
+            })
+            .collect();
+        let scores: Vec<f64> = items.iter().map(|item| item.score).collect();
+        let turns = episodes.iter().map(|episode| episode.turns.len() as f64);
+        Self {
+            policy: policy.to_owned(),
+            score: mean_of(&scores),
+            error: standard_error(&scores),
+            reward: mean_of(&rewards),
+            turns: mean(turns),
+            faults,
+            tags,
+            items,
+        }
+    }
+}
+
+impl WorldEvaluation {
+    /// The table for people.
+    pub fn table(&self) -> String {
+        let row = |row: &WorldRow| {
+            let tags: Vec<String> =
+                row.tags.iter().map(|(tag, count)| format!("{tag} {count}")).collect();
+            vec![
+                row.policy.clone(),
+                format!("{:.3} ± {:.3}", row.score, row.error),
+                format!("{:.3}", row.reward),
+                format!("{:.1}", row.turns),
+                row.faults.to_string(),
+                tags.join(", "),
+            ]
+        };
+        let columns = [&*self.metric, "reward", "turns", "faults", "tags"];
+        let table = ReportTable {
+            title: format!("{}, {} items", self.task, self.part),
+            note: format!(
+                "Attempts an item: {}. Means over items with their standard error.",
+                self.attempts
+            ),
+            columns: std::iter::once("policy").chain(columns).map(str::to_owned).collect(),
+            rows: self.rows.iter().map(row).collect(),
+        };
+        table.markdown()
+    }
+}

@@ -1,0 +1,76 @@
+//! What is imitated: an episode, a conversation, or plain text.
+
+use crate::text::template::TemplateError;
+use crate::text::template::{ChatMessage, ChatRole, ChatTemplate, ChatTemplateOptions};
+use crate::text::tokenizer::Tokenizer;
+use crate::train::batch::TrainSequence;
+use agents::trajectory::Trajectory;
+
+/// One example.
+#[derive(Debug, Clone)]
+pub(super) enum Example {
+    /// An episode.
+    Episode(Box<Trajectory>),
+    /// A conversation, whose assistant's messages are imitated.
+    Conversation(Vec<ChatMessage>),
+    /// A text without roles, all of which is imitated.
+    Text(String),
+}
+
+impl Example {
+    /// Its tokens with their loss mask.
+    ///
+    /// # Errors
+    /// [`TemplateError`] if the template refuses it, or its text cannot be encoded.
+    pub(super) fn sequence(
+        &self,
+        template: &ChatTemplate<&Tokenizer>,
+    ) -> Result<TrainSequence, TemplateError> {
+        match self {
+            Self::Episode(episode) => TrainSequence::from_demonstration(episode, template),
+            Self::Conversation(messages) => conversation(messages, template),
+            Self::Text(text) => {
+                let mut sequence = TrainSequence::default();
+                let tokenizer = template.tokenizer();
+                sequence.push(&tokenizer.encode(text)?, true);
+                sequence.push(&[tokenizer.control().end_of_text], true);
+                Ok(sequence)
+            }
+        }
+    }
+
+    /// Its texts, in order, for a vocabulary.
+    pub(super) fn texts(&self) -> Vec<String> {
+        match self {
+            Self::Episode(episode) => {
+                episode.segments.iter().map(|segment| segment.text.clone()).collect()
+            }
+            Self::Conversation(messages) => {
+                messages.iter().filter_map(|message| message.content.clone()).collect()
+            }
+            Self::Text(text) => vec![text.clone()],
+        }
+    }
+}
+
+/// The messages before the assistant's first as the template opens a conversation; then message
+/// after message, as rollouts lay them out.
+fn conversation(
+    messages: &[ChatMessage],
+    template: &ChatTemplate<&Tokenizer>,
+) -> Result<TrainSequence, TemplateError> {
+    let is_answer = |message: &ChatMessage| message.role == ChatRole::Assistant;
+    let first = messages.iter().position(is_answer).unwrap_or(messages.len());
+    let (opening, turns) = messages.split_at(first);
+    let mut sequence = TrainSequence::default();
+    sequence.push(&template.apply(opening, &ChatTemplateOptions::default())?, false);
+    for message in turns {
+        if is_answer(message) {
+            let text = message.content.as_deref().unwrap_or_default();
+            sequence.push(&template.answer(text)?, true);
+        } else {
+            sequence.push(&template.reply(message)?, false);
+        }
+    }
+    Ok(sequence)
+}

@@ -1,0 +1,79 @@
+//! A task of a suite of generated environments (crate `worlds`), as something to train and to be
+//! evaluated on.
+
+use crate::rollout::RolloutSettings;
+use crate::run::settings::{SettingsError, require};
+use agents::scaffold::react::EpisodeRules;
+use camino::{Utf8Path, Utf8PathBuf};
+use tasks::task::TaskId;
+use worlds::{Environment, FolderError, Part, TaskFolder, TaskSpec};
+
+/// Of every so many training items the last one is held out, for validation.
+const HELD_OUT_EVERY: usize = 10;
+
+/// A task's training items, of which a tenth is held out for validation. Demonstrations and updates
+/// never touch those.
+#[derive(Debug)]
+pub struct TrainingItems {
+    /// The environment of all of them.
+    pub world: Box<dyn Environment>,
+    /// What is trained on, in order.
+    pub train: Vec<TaskId>,
+    /// What policies are validated on, in order.
+    pub held_out: Vec<TaskId>,
+}
+
+/// The public half of a task.
+///
+/// # Errors
+/// [`FolderError`].
+pub fn open_train(folder: &Utf8Path) -> Result<TrainingItems, FolderError> {
+    let world = TaskFolder::open(folder)?.train()?;
+    let (mut train, mut held_out) = (Vec::new(), Vec::new());
+    for (place, id) in world.items().into_iter().enumerate() {
+        let is_last = place % HELD_OUT_EVERY == HELD_OUT_EVERY - 1;
+        if is_last { &mut held_out } else { &mut train }.push(id.clone());
+    }
+    Ok(TrainingItems { world, train, held_out })
+}
+
+/// The items of a part. Sealed ones are for graders: code that runs on behalf of an agent has a
+/// folder without them.
+///
+/// # Errors
+/// [`FolderError`].
+pub fn open_part(folder: &Utf8Path, part: Part) -> Result<Box<dyn Environment>, FolderError> {
+    let task = TaskFolder::open(folder)?;
+    match part {
+        Part::Train => task.train(),
+        Part::Dev => task.sealed()?.dev(),
+        Part::Test => task.sealed()?.test(),
+    }
+}
+
+/// The spec of the task in `folder`.
+///
+/// # Errors
+/// [`FolderError`].
+pub fn spec_of(folder: &Utf8Path) -> Result<TaskSpec, FolderError> {
+    Ok(TaskFolder::open(folder)?.spec().clone())
+}
+
+/// Gives rollouts and episodes the limits of the task.
+pub fn set_limits(spec: &TaskSpec, rollout: &mut RolloutSettings, rules: &mut EpisodeRules) {
+    rollout.max_model_len = spec.limits.context as usize;
+    rollout.turn_tokens = spec.limits.turn_tokens as usize;
+    rules.episode.budget.turns = spec.limits.turns;
+}
+
+/// Checks that a run in a task of a suite has no corpus.
+///
+/// # Errors
+/// [`SettingsError::Range`].
+pub(crate) fn check_place(
+    world: Option<&Utf8PathBuf>,
+    tasks: &Utf8Path,
+) -> Result<(), SettingsError> {
+    let Some(world) = world else { return Ok(()) };
+    require(tasks.as_str().is_empty(), "world", world, "left out where there are `tasks`")
+}
