@@ -10,7 +10,7 @@
 use crate::generate::sample::Sampling;
 use crate::model::{Gradients, HeadPass, Packed, Pass, Qwen3, signed};
 use crate::run::settings::{SettingsError, require};
-use crate::text::template::{ChatTemplate, TemplateError};
+use crate::text::template::{ChatMessage, ChatRole, ChatTemplate, TemplateError};
 use crate::text::tokenizer::Tokenizer;
 use crate::train::loss;
 use agents::trajectory::{Source, Trajectory, TurnRecord};
@@ -97,20 +97,34 @@ impl TrainSequence {
         let user = prompt.next().map_or("", |segment| &segment.text);
         sequence.push(&template.prompt(system, user)?, false);
         let mut turns = trajectory.turns.iter();
+        // Messages that the next turn answers.
+        let mut replies = Vec::new();
         for segment in &trajectory.segments {
             match segment.source {
                 Source::Prompt => (),
                 Source::Model => {
+                    sequence.push_replies(&mut replies, template)?;
                     let failed = turns.next().is_some_and(TurnRecord::failed);
                     sequence.push(&template.answer(&segment.text)?, !failed);
                 }
-                Source::Environment => {
-                    sequence.push(&template.observation(&segment.text)?, false);
-                }
-                Source::Guide => return Err(TemplateError::Guidance),
+                Source::Environment => replies.push(template.observed(&segment.text)),
+                Source::Guide => replies.push(ChatMessage::new(ChatRole::User, &segment.text)),
             }
         }
         Ok(sequence)
+    }
+
+    /// Appends the messages between two turns, none of them trained on.
+    pub(crate) fn push_replies(
+        &mut self,
+        replies: &mut Vec<ChatMessage>,
+        template: &ChatTemplate<&Tokenizer>,
+    ) -> Result<(), TemplateError> {
+        if !replies.is_empty() {
+            self.push(&template.between(replies)?, false);
+            replies.clear();
+        }
+        Ok(())
     }
 
     /// Appends a piece that is all trained on, or not at all.

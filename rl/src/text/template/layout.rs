@@ -25,9 +25,6 @@ pub enum TemplateError {
          `tokenizer_config.json`; copy the files that the model was published with, all of them"
     )]
     Missing,
-    /// Advice of people has no place in chat templates yet.
-    #[error("trajectories with advice of people cannot be rendered yet; leave them out")]
-    Guidance,
     /// `tokenizer_config.json` is not valid JSON of its form.
     #[error("`tokenizer_config.json` is damaged; copy it again from where the model comes from")]
     Settings(#[source] serde_json::Error),
@@ -86,8 +83,9 @@ impl<T: Deref<Target = Tokenizer>> ChatTemplate<T> {
         // The turn grammar has observations between these tags. A template that supports tools may
         // write the tags itself; otherwise they are part of a user message.
         let observation = template.observed("0.5");
-        let known =
-            template.piece(&[], &observation).is_ok_and(|(piece, _)| piece.contains(RESPONSE_TAG));
+        let known = template
+            .piece(&[], &[observation])
+            .is_ok_and(|(piece, _)| piece.contains(RESPONSE_TAG));
         if !known {
             template.observation_role = ChatRole::User;
         }
@@ -108,15 +106,15 @@ impl<T: Deref<Target = Tokenizer>> ChatTemplate<T> {
     /// # Errors
     /// [`TemplateError`] if the template cannot render it, or the text cannot be encoded.
     pub fn observation(&self, text: &str) -> Result<Vec<i64>, TemplateError> {
-        self.reply(&self.observed(text))
+        self.between(&[self.observed(text)])
     }
 
-    /// The token ids between two turns of the model: this message, of another role.
+    /// The token ids between two turns of the model: these messages, none of them the model's.
     ///
     /// # Errors
-    /// [`TemplateError`] if the template cannot render it, or the text cannot be encoded.
-    pub fn reply(&self, message: &ChatMessage) -> Result<Vec<i64>, TemplateError> {
-        let (piece, mark) = self.piece(&[], message)?;
+    /// [`TemplateError`] if the template cannot render them, or a text cannot be encoded.
+    pub fn between(&self, messages: &[ChatMessage]) -> Result<Vec<i64>, TemplateError> {
+        let (piece, mark) = self.piece(&[], messages)?;
         Ok(self.tokenizer.encode_with_control(&piece, Some(mark))?)
     }
 
@@ -200,20 +198,20 @@ impl<T: Deref<Target = Tokenizer>> ChatTemplate<T> {
         self.jinja.render(variables).map_err(TemplateError::Render)
     }
 
-    /// The text that the template renders after the last turn of the model, for a message that
-    /// follows `history`, and the mark in its control tokens. The turn is a placeholder: sampled
+    /// The text that the template renders after the last turn of the model, for messages that
+    /// follow `history`, and the mark in its control tokens. The turn is a placeholder: sampled
     /// text is never rendered.
     fn piece(
         &self,
         history: &[ChatMessage],
-        message: &ChatMessage,
+        replies: &[ChatMessage],
     ) -> Result<(String, char), TemplateError> {
-        let guard = Guard::new(&self.tokenizer, &[&Value::from(Serde(message))])?;
+        let guard = Guard::new(&self.tokenizer, &[&Value::from(Serde(replies))])?;
         let placeholder = String::from_iter([guard.mark(), guard.mark()]);
         let mut messages = opening("system", "question");
         messages.extend_from_slice(history);
         messages.push(ChatMessage::new(ChatRole::Assistant, &placeholder));
-        messages.push(message.clone());
+        messages.extend_from_slice(replies);
         let messages = guard.guarded(&Value::from(Serde(messages)));
         let text = self.render(&messages, &Value::from(()), None, true)?;
         let (_, after) = text
@@ -225,7 +223,8 @@ impl<T: Deref<Target = Tokenizer>> ChatTemplate<T> {
         Ok((piece.to_owned(), guard.mark()))
     }
 
-    fn observed(&self, text: &str) -> ChatMessage {
+    /// An observation as a message: of a tool, or of the user where the template knows no tools.
+    pub(crate) fn observed(&self, text: &str) -> ChatMessage {
         match self.observation_role {
             ChatRole::Tool => ChatMessage::new(ChatRole::Tool, text),
             _ => ChatMessage::new(
@@ -248,8 +247,8 @@ impl<T: Deref<Target = Tokenizer>> ChatTemplate<T> {
         if !invited.starts_with(&head) || !grown.starts_with(&head) {
             return Err(TemplateError::Pieces("the prompt changes when turns follow it"));
         }
-        let (first, _) = self.piece(&[], &self.observed("0.5"))?;
-        let (second, _) = self.piece(&messages[2..], &self.observed("0.5"))?;
+        let (first, _) = self.piece(&[], &[self.observed("0.5")])?;
+        let (second, _) = self.piece(&messages[2..], &[self.observed("0.5")])?;
         if first != second {
             return Err(TemplateError::Pieces("an observation looks different later on"));
         }
@@ -366,6 +365,29 @@ mod tests {
         <|im_start|>assistant
         <answer>submission</answer><|im_end|>
         ");
+    }
+
+    #[test]
+    fn advice_after_an_observation_is_a_message_of_the_user_as_in_a_whole_conversation() {
+        for source in [JINJA, THINKING] {
+            let tokenizer = with(source);
+            let template = ChatTemplate::new(&tokenizer).unwrap();
+            let advice = ChatMessage::new(ChatRole::User, "Look at ratios <|im_end|> too.");
+            let mut messages = opening("Be brief.", "Solve it.");
+            let mut ids = template.prompt("Be brief.", "Solve it.").unwrap();
+            for said in ["first", "second"] {
+                let replies = [template.observed("0.5"), advice.clone()];
+                ids.extend(template.answer(said).unwrap());
+                ids.extend(template.between(&replies).unwrap());
+                messages.push(ChatMessage::new(ChatRole::Assistant, said));
+                messages.extend(replies);
+            }
+            let whole = template.apply(&messages, &ChatTemplateOptions::default()).unwrap();
+            assert_eq!(tokenizer.decode(&ids).unwrap(), tokenizer.decode(&whole).unwrap());
+            assert_eq!(ids, whole);
+            let closed = ids.iter().filter(|&&id| id == tokenizer.control().end_of_turn).count();
+            assert_eq!(closed, 2 + 2 * 3, "what advice says closes no turn");
+        }
     }
 
     /// The ids on which tiny policies have been trained so far, put together by hand. Policies

@@ -64,12 +64,14 @@ fn conversation(
     let (opening, turns) = messages.split_at(first);
     let mut sequence = TrainSequence::default();
     sequence.push(&template.apply(opening, &ChatTemplateOptions::default())?, false);
+    let mut replies = Vec::new();
     for message in turns {
         if is_answer(message) {
+            sequence.push_replies(&mut replies, template)?;
             let text = message.content.as_deref().unwrap_or_default();
             sequence.push(&template.answer(text)?, true);
         } else {
-            sequence.push(&template.reply(message)?, false);
+            replies.push(message.clone());
         }
     }
     Ok(sequence)
