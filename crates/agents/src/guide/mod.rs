@@ -13,6 +13,7 @@
 //! | `conversation`, `context`, `concern` | the fold; what an agent had read at a turn; why a run needs a look |
 //! | `store`, `agents`, `people` | conversations on disk, and what either side asks of them |
 //! | `channel`, `guided_run`, `wire` | an agent's way to its conversation, its end of it, and what passes between a server and its clients |
+//! | `transcript`, `verdicts` | a conversation with its texts; which turns to learn from, by people, rules and a judge |
 //! | `defuse` | scripts cannot speak as a person, nor to a terminal or page |
 //! | `annotators`, `serve` | who may do what; the server (feature `serve`) |
 //!
@@ -38,5 +39,7 @@ pub mod people;
 pub mod serve;
 pub mod settings;
 pub mod store;
+pub mod transcript;
 pub mod turn;
+pub mod verdicts;
 pub mod wire;

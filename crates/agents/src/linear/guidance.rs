@@ -1,6 +1,5 @@
 //! Advice in the conversation of a linear agent: what its prompt says of it, and how a piece is shown.
 
-use crate::guide::defuse::defused;
 use crate::guide::guidance::DeliveredGuidance;
 use llm::{Message, Role};
 
@@ -17,18 +16,9 @@ pub(super) fn guided_opening(mut opening: Vec<Message>) -> Vec<Message> {
     opening
 }
 
-/// What the agent reads of a piece: not whose it is, and nothing that could be taken for a tag.
-pub(super) fn advice(piece: &DeliveredGuidance) -> String {
-    let text = defused(&piece.text);
-    match piece.about {
-        Some(turn) => format!("(about your turn {})\n{text}", u64::from(turn) + 1),
-        None => text.into_owned(),
-    }
-}
-
 /// The message with a piece: that of a user, marked so that it is told from everything else.
 pub(super) fn advice_message(piece: &DeliveredGuidance) -> Message {
-    Message::new(Role::User, format!("<real_user>\n{}\n</real_user>", advice(piece)))
+    Message::new(Role::User, format!("<real_user>\n{}\n</real_user>", piece.advice()))
 }
 
 /// The thought of a turn, with the marks around it, and the rest of its text.
