@@ -14,6 +14,7 @@
 //! | `store`, `agents`, `people` | conversations on disk, and what either side asks of them |
 //! | `channel`, `guided_run`, `wire` | an agent's way to its conversation, its end of it, and what passes between a server and its clients |
 //! | `transcript`, `verdicts` | a conversation with its texts; which turns to learn from, by people, rules and a judge |
+//! | `export` | guided runs as training samples |
 //! | `defuse` | scripts cannot speak as a person, nor to a terminal or page |
 //! | `annotators`, `serve` | who may do what; the server (feature `serve`) |
 //!
@@ -31,6 +32,7 @@ pub mod defuse;
 pub mod error;
 pub mod event;
 pub mod exchange;
+pub mod export;
 pub mod guidance;
 pub mod guided_run;
 pub mod ids;

@@ -8,4 +8,5 @@ mod guided;
 mod knowledge;
 mod linear;
 mod prompts;
+mod samples;
 mod search;

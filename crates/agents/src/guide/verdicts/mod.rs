@@ -9,6 +9,7 @@
 
 mod agreement;
 mod effective;
+mod file;
 mod funnel;
 pub(crate) mod python;
 mod record;
@@ -16,6 +17,10 @@ mod rules;
 
 pub use agreement::Agreement;
 pub use effective::{Effective, Trained, Verdicts};
+pub use file::{JudgedError, JudgedFile, read_judged};
 pub use funnel::Funnel;
 pub use record::{TrajectoryKey, VERDICTS_VERSION, VerdictRecord, VerdictSource};
+#[cfg(test)]
+pub(crate) use rules::fixture;
+pub(crate) use rules::told_before;
 pub use rules::{Finding, Rule};

@@ -2,9 +2,10 @@
 
 mod files;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod rule;
 mod scores;
 mod scripts;
 
 pub use rule::{Finding, Rule};
+pub(crate) use scores::told_before;

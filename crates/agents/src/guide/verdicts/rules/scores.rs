@@ -74,6 +74,22 @@ fn names_submission(code: &str) -> bool {
 /// The rank of a valid submission that reaches no tier. One that is not valid has 0.
 const NO_TIER: u8 = 1;
 
+/// The tiers as they are told, from the lowest rank of a valid submission.
+const TIERS: [&str; 5] = ["none", "median", "bronze", "silver", "gold"];
+
+/// What the agent was last told of its submission before a turn, and the best tier that it was told of.
+pub(crate) fn told_before(
+    transcript: &Transcript,
+    before: u32,
+) -> (Option<&str>, Option<&'static str>) {
+    let scores = transcript.turns[..before as usize]
+        .iter()
+        .filter(|turn| turn.report.record.tool == Tool::Score);
+    let last = scores.clone().next_back().and_then(|turn| turn.report.observation.as_deref());
+    let best = scores.filter_map(rank_told).max().filter(|rank| *rank > NO_TIER);
+    (last, best.map(|rank| TIERS[usize::from(rank - NO_TIER)]))
+}
+
 /// How good the submission is by what a score told; `None` if it told no tier.
 fn rank_told(turn: &TranscriptTurn) -> Option<u8> {
     let text = turn.report.observation.as_deref()?;
@@ -82,8 +98,7 @@ fn rank_told(turn: &TranscriptTurn) -> Option<u8> {
     }
     let (_, tier) = text.split_once("tier: ")?;
     let name: String = tier.chars().take_while(char::is_ascii_alphabetic).collect();
-    let rank =
-        ["none", "median", "bronze", "silver", "gold"].iter().position(|tier| *tier == name)?;
+    let rank = TIERS.iter().position(|tier| *tier == name)?;
     Some(NO_TIER + u8::try_from(rank).expect("five ranks"))
 }
 
@@ -91,6 +106,20 @@ fn rank_told(turn: &TranscriptTurn) -> Option<u8> {
 mod tests {
     use super::super::fixture::{answer, ends, found, malformed, python, score, transcript};
     use super::super::rule::Rule;
+    use super::told_before;
+
+    #[test]
+    fn what_was_told_is_that_before_the_turn() {
+        let run = transcript(vec![
+            score("there is no submission"),
+            score("valid submission; tier: gold"),
+            score("valid submission; tier: none"),
+        ]);
+        assert_eq!(told_before(&run, 0), (None, None));
+        assert_eq!(told_before(&run, 1), (Some("there is no submission"), None));
+        let last = Some("valid submission; tier: none");
+        assert_eq!(told_before(&run, 3), (last, Some("gold")));
+    }
 
     #[test]
     fn score_is_asked_for_again_only_after_a_script() {
