@@ -15,6 +15,7 @@
 //! | `channel`, `guided_run`, `client`, `wire` | an agent's way to its conversation, its end of it, and what passes between a server and its clients |
 //! | `transcript`, `verdicts` | a conversation with its texts; which turns to learn from, by people, rules and a judge |
 //! | `export` | guided runs as training samples |
+//! | `judge` | a model that judges turns |
 //! | `person` | a scripted person, in one process or at a server |
 //! | `defuse` | scripts cannot speak as a person, nor to a terminal or page |
 //! | `annotators`, `serve` | who may do what; the server (feature `serve`) |
@@ -38,6 +39,7 @@ pub mod export;
 pub mod guidance;
 pub mod guided_run;
 pub mod ids;
+pub mod judge;
 pub mod people;
 pub mod person;
 #[cfg(feature = "serve")]
