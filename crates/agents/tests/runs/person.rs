@@ -78,13 +78,6 @@ fn person_in_lockstep_is_heard_before_the_next_turn_and_says_the_same_each_time(
     assert_eq!(shown, [("ann-0", 4, Some(0)), ("ann-1", 7, None)]);
     assert!(first.iter().all(|piece| piece.waited_seconds == 0.0 && piece.by == "ann"));
     assert_eq!(heard(RULES), first, "to the bit");
-    let other = heard(&format!("seed = 1\n{RULES}"));
-    let others: Vec<Vec<Guidance>> =
-        (2..6).map(|seed| heard(&format!("seed = {seed}\n{RULES}"))).collect();
-    assert!(
-        std::iter::once(&other).chain(&others).any(|heard| heard[0].text != first[0].text),
-        "another seed, another wording"
-    );
 }
 
 #[test]

@@ -72,7 +72,7 @@ pub(super) fn trajectory(
         }
         records.push(report.record.clone());
     }
-    let result = EpisodeResult { grade: end.grade.clone(), refusal: end.refusal.clone() };
+    let result = EpisodeResult { grade: end.grade, refusal: end.refusal.clone() };
     let timed_out = |record: &TurnRecord| record.outcome == Some(Outcome::TimedOut);
     let format_share = Trajectory::format_share(&records);
     Trajectory {

@@ -83,6 +83,6 @@ pub(super) fn difference(
     if again.observations.len() < turns.len() {
         return Some(Different::Ended);
     }
-    let recorded = EpisodeResult { grade: end.grade.clone(), refusal: end.refusal.clone() };
+    let recorded = EpisodeResult { grade: end.grade, refusal: end.refusal.clone() };
     (again.result != recorded).then_some(Different::Grade)
 }

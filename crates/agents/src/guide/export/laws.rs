@@ -33,7 +33,7 @@ impl PlaysAgain for Double {
             let recorded = transcript.turns[*turn as usize].report.observation.clone();
             if self.lies_at == Some(*turn) { Some("something else".to_owned()) } else { recorded }
         });
-        let result = EpisodeResult { grade: end.grade.clone(), refusal: end.refusal.clone() };
+        let result = EpisodeResult { grade: end.grade, refusal: end.refusal.clone() };
         Ok(PlayedAgain { observations: observations.collect(), result })
     }
 }

@@ -101,7 +101,7 @@ pub(super) const BROKEN: [(&str, &str); 32] = [
         r#"{"turns": {"3": {"keep": true, "why": "a"}, "3": {"keep": false, "why": "b"}}}"#,
         "`3` occurs twice",
     ),
-    (r#"{'turns': {'3': {'keep': true, 'why': 'a'}}}"#, "line 1 column"),
+    ("{'turns': {'3': {'keep': true, 'why': 'a'}}}", "line 1 column"),
 ];
 
 #[cfg(test)]

@@ -251,4 +251,15 @@ mod tests {
         };
         assert_ne!(said(0), said(1));
     }
+
+    #[test]
+    fn seeds_draw_other_wordings_of_the_same_turn() {
+        let first = |seed: u32| {
+            let rule = "[[rule]]\nname = \"a\"\nsay = [\"A\", \"B\"]\n";
+            said(&mut person(&format!("seed = {seed}\n{rule}")), &plain(1)).remove(0).1
+        };
+        let drawn: Vec<String> = (0..40).map(first).collect();
+        let of_a = drawn.iter().filter(|text| *text == "A").count();
+        assert!((5..=35).contains(&of_a), "{drawn:?}");
+    }
 }

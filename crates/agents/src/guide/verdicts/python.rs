@@ -231,16 +231,12 @@ pub(crate) fn leaves_folder(text: &str) -> bool {
     if text == "~" || text.starts_with("~/") {
         return true;
     }
-    let inside = if text.starts_with('/') {
-        match text.strip_prefix(OWN) {
+    let inside = match text.strip_prefix('/') {
+        None => text,
+        Some(absolute) => match text.strip_prefix(OWN) {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => rest,
-            _ => {
-                let first = text[1..].split('/').next().unwrap_or_default();
-                return SYSTEM.contains(&first);
-            }
-        }
-    } else {
-        text
+            _ => return SYSTEM.contains(&absolute.split('/').next().unwrap_or_default()),
+        },
     };
     let mut depth = 0_usize;
     for component in Path::new(inside).components() {
