@@ -1,14 +1,18 @@
 //! The command line of `agents`.
 
-use agents::guide::annotators::Role;
+mod guide;
+
+pub(crate) use guide::{
+    GuideCommand, GuideExportArgs, GuideJudgeArgs, GuidePersonArgs, GuideServeArgs, GuideShowArgs,
+    GuideTokenArgs, GuideVerdictsArgs,
+};
+
 use agents::guide::channel::OnLost;
-use agents::guide::ids::ConversationId;
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand};
 use evals::bench::suite::BenchName;
 use jail::limits::Gpus;
 use llm::MicroUsd;
-use std::net::SocketAddr;
 
 /// Runs agents on tasks and on benchmarks.
 #[derive(Debug, Parser)]
@@ -106,74 +110,6 @@ scripts run again. What a policy decides by the time that is left may differ.")]
     /// Let people read along and advise agents while they work.
     #[command(subcommand)]
     Guide(GuideCommand),
-}
-
-/// What to do about guidance.
-#[derive(Debug, Subcommand)]
-pub(crate) enum GuideCommand {
-    /// Serve conversations to agents and people, until it is interrupted.
-    #[command(after_help = "\
-Examples:
-  on this machine, for yourself:
-    agents guide serve --store guide
-    agents run --scaffold react --model openai:NAME --task corpus/TASK --out run \
---guide http://127.0.0.1:8300
-  for others:
-    agents guide token ann --role annotator --store guide
-    agents guide token bot --role agent --store guide
-    agents guide serve --store guide --listen 0.0.0.0:8300
-docs/GUIDANCE.md explains the interface.")]
-    Serve(GuideServeArgs),
-    /// Give somebody a role and a new token, which is shown once; an earlier one is no longer valid.
-    Token(GuideTokenArgs),
-    /// Show a conversation, also of a store that is being served.
-    Show(GuideShowArgs),
-}
-
-/// Arguments of `agents guide serve`.
-#[derive(Debug, Args)]
-pub(crate) struct GuideServeArgs {
-    /// The folder of conversations, which is made if there is none.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) store: Utf8PathBuf,
-    /// Where to listen; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8300")]
-    pub(crate) listen: SocketAddr,
-    /// Who may do what [default: `annotators.toml` in the store, if it is there; else only this machine
-    /// is served, and may do everything].
-    #[arg(long, value_name = "FILE")]
-    pub(crate) annotators: Option<Utf8PathBuf>,
-    /// The address that browsers use, where a proxy is in between.
-    #[arg(long, value_name = "URL")]
-    pub(crate) public_url: Option<String>,
-}
-
-/// Arguments of `agents guide token`.
-#[derive(Debug, Args)]
-pub(crate) struct GuideTokenArgs {
-    /// Name of the person, or of the program.
-    #[arg(value_name = "NAME")]
-    pub(crate) name: String,
-    /// What it may do: `viewer`, `annotator`, `lead` or `agent`.
-    #[arg(long, value_name = "ROLE")]
-    pub(crate) role: Role,
-    /// The folder of conversations, whose `annotators.toml` gets the name.
-    #[arg(long, value_name = "DIR", required_unless_present = "annotators")]
-    pub(crate) store: Option<Utf8PathBuf>,
-    /// The list that gets the name [default: `annotators.toml` in the store].
-    #[arg(long, value_name = "FILE")]
-    pub(crate) annotators: Option<Utf8PathBuf>,
-}
-
-/// Arguments of `agents guide show`.
-#[derive(Debug, Args)]
-pub(crate) struct GuideShowArgs {
-    /// Name of the conversation; without one, all of the store are listed.
-    #[arg(value_name = "ID")]
-    pub(crate) id: Option<ConversationId>,
-    /// The folder of conversations.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) store: Utf8PathBuf,
 }
 
 /// What to do with the knowledge base.
@@ -560,6 +496,10 @@ pub(crate) struct RunArgs {
     /// The token of the guide server, if its address has none in it.
     #[arg(long, value_name = "TOKEN", env = "GUIDE_TOKEN", hide_env_values = true)]
     pub(crate) guide_token: Option<String>,
+    /// A scripted person advises the agent and keeps step with it, so that the run repeats; `--guide` is
+    /// then a folder. docs/GUIDANCE.md explains the file.
+    #[arg(long, value_name = "FILE", requires = "guide")]
+    pub(crate) person: Option<Utf8PathBuf>,
     /// A checkout of mle-bench, for leaderboards.
     #[arg(long, value_name = "DIR")]
     pub(crate) mlebench: Option<Utf8PathBuf>,

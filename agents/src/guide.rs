@@ -1,17 +1,23 @@
 //! `agents guide`, and where guided runs get their channel.
 
-use crate::cli::{GuideCommand, GuideServeArgs, GuideShowArgs, GuideTokenArgs, RunArgs};
-use crate::{complain, say};
+mod judge;
+mod samples;
+
+use crate::cli::{
+    GuideCommand, GuidePersonArgs, GuideServeArgs, GuideShowArgs, GuideTokenArgs, RunArgs,
+};
+use crate::{complain, say, stop_on_signal};
 use agents::guide::annotators::add_annotator;
 use agents::guide::channel::{GuideLink, GuideSource, HttpChannel, LocalChannel, OnLost};
 use agents::guide::conversation::Conversation;
 use agents::guide::guidance::PostedGuidance;
+use agents::guide::person::{LockstepPerson, PersonRules, RemotePerson, RemoteReport};
 use agents::guide::serve::{GuideServer, GuideServerConfig};
 use agents::guide::store::{Store, list_conversations, read_conversation};
 use agents::guide::wire::PORT;
 use agents::remote::ServerAddress;
 use agents::run::journal::Blobs;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use camino::Utf8PathBuf;
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -26,6 +32,10 @@ pub(crate) fn guide(command: &GuideCommand) -> Result<ExitCode> {
         GuideCommand::Serve(args) => serve(args),
         GuideCommand::Token(args) => token(args),
         GuideCommand::Show(args) => show(args),
+        GuideCommand::Verdicts(args) => samples::verdicts(args),
+        GuideCommand::Judge(args) => judge::judge(args),
+        GuideCommand::Export(args) => samples::export_samples(args),
+        GuideCommand::Person(args) => person(args),
     }
 }
 
@@ -64,6 +74,25 @@ fn token(args: &GuideTokenArgs) -> Result<ExitCode> {
     ));
     say(&secret);
     Ok(ExitCode::SUCCESS)
+}
+
+fn person(args: &GuidePersonArgs) -> Result<ExitCode> {
+    let address = server_address(&args.url, args.guide_token.as_deref())?;
+    let rules = PersonRules::from_file(&args.rules)?;
+    let stop = stop_on_signal()?;
+    let mut person = RemotePerson::new(address, rules);
+    let report = person.watch(args.until_over, &|| stop.is_asked())?;
+    let RemoteReport { runs, turns, posted, late } = report;
+    say(&format!("runs: {runs}, turns read: {turns}, pieces posted: {posted}, too late: {late}"));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn server_address(url: &str, token: Option<&str>) -> Result<ServerAddress> {
+    let address = ServerAddress::parse_with_port(url, PORT)?;
+    Ok(match token {
+        Some(token) => address.with_token(token),
+        None => address,
+    })
 }
 
 fn show(args: &GuideShowArgs) -> Result<ExitCode> {
@@ -151,6 +180,8 @@ pub(crate) enum RunGuide {
     Server(ServerAddress, OnLost),
     /// A store of this process.
     Store(Arc<Store>, OnLost),
+    /// A scripted person of this process.
+    Person(LockstepPerson),
 }
 
 impl RunGuide {
@@ -158,16 +189,25 @@ impl RunGuide {
     pub(crate) fn open(args: &RunArgs) -> Result<Self> {
         let Some(guide) = &args.guide else { return Ok(Self::Unguided) };
         if guide.contains("://") {
-            let address = ServerAddress::parse_with_port(guide, PORT)?;
-            let address = match &args.guide_token {
-                Some(token) => address.with_token(token),
-                None => address,
-            };
+            if args.person.is_some() {
+                bail!(
+                    "`--person` keeps step with the agent in one process, so `--guide` is a folder; at a \
+                     server: `agents guide person --url {guide} --rules FILE`"
+                );
+            }
+            let address = server_address(guide, args.guide_token.as_deref())?;
             return Ok(Self::Server(address, args.on_lost));
         }
         let store = Store::open(&Utf8PathBuf::from(guide))
             .with_context(|| format!("failed to open the guide store `{guide}`"))?;
-        Ok(Self::Store(Arc::new(store), args.on_lost))
+        let store = Arc::new(store);
+        Ok(match &args.person {
+            None => Self::Store(store, args.on_lost),
+            Some(rules) => {
+                let rules = PersonRules::from_file(rules)?;
+                Self::Person(LockstepPerson::new(store, rules, args.on_lost)?)
+            }
+        })
     }
 }
 
@@ -175,6 +215,7 @@ impl GuideSource for RunGuide {
     fn link(&self) -> Option<GuideLink> {
         match self {
             Self::Unguided => None,
+            Self::Person(person) => person.link(),
             Self::Server(address, on_lost) => {
                 let channel = Box::new(HttpChannel::new(address.clone()));
                 Some(GuideLink { channel, on_lost: *on_lost })

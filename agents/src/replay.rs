@@ -14,7 +14,7 @@ use agents::run::stop::AgentStop;
 use agents::run::weights::PretrainedWeights;
 use anyhow::{Context as _, Result, bail};
 use camino::Utf8Path;
-use sandbox::env::{EpisodeConfig, TaskSuite};
+use sandbox::env::TaskSuite;
 use std::process::ExitCode;
 use tasks::task::{Collection, Opening};
 
@@ -49,12 +49,7 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AgentStop) -> Result<ExitCode> {
     let weights = weights.context("failed to read the pretrained weights")?;
     let suite = TaskSuite::start(collection, options)?;
     let task = &suite.tasks()[0];
-    let config = EpisodeConfig {
-        feedback: header.feedback,
-        submission_limit: header.submission_limit,
-        policy: header.limits.clone(),
-        ..EpisodeConfig::default()
-    };
+    let config = header.episode();
     let python = PythonFacts::ask(suite.sandbox())?;
     let view = TaskView::of(task, header.direction, &config.policy, &python, weights.as_ref())?;
     let knowledge = match &old.knowledge {

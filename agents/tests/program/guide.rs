@@ -23,14 +23,14 @@ use tasks::stream::Stream;
 use tasks::task::TaskId;
 
 /// A server, killed at the end.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     store: Utf8PathBuf,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Server {
-    fn start(store: &Utf8Path) -> Self {
+    pub(crate) fn start(store: &Utf8Path) -> Self {
         // A port that stays the same when the server is started again.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let address = format!("127.0.0.1:{port}");
@@ -42,12 +42,12 @@ impl Server {
         let _ = self.child.wait();
     }
 
-    fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.kill();
         self.child = spawn(&self.store, &self.address);
     }
 
-    fn call(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+    pub(crate) fn call(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
         self.call_with(method, path, body, &[])
     }
 
@@ -111,7 +111,7 @@ impl Drop for Server {
     }
 }
 
-fn program() -> Command {
+pub(crate) fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_agents"))
 }
 
@@ -130,7 +130,7 @@ fn listening(mut command: Command) -> Child {
     child
 }
 
-fn token(store: &Utf8Path, name: &str, role: &str) -> String {
+pub(crate) fn token(store: &Utf8Path, name: &str, role: &str) -> String {
     let args = ["guide", "token", name, "--role", role, "--store", store.as_str()];
     let output = program().args(args).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -7,5 +7,7 @@ mod automind;
 mod guide;
 mod kills;
 mod knowledge;
+mod person;
 mod provider;
 mod runs;
+mod samples;

@@ -37,7 +37,6 @@ mod retry;
 pub mod schema;
 #[cfg(feature = "http")]
 mod secret;
-#[cfg(feature = "http")]
 mod sse;
 #[cfg(feature = "http")]
 mod wire;
@@ -65,3 +64,4 @@ pub use replay::Replay;
 pub use retry::{RetryPolicy, Timeouts};
 #[cfg(feature = "http")]
 pub use secret::{ApiKey, KeyError};
+pub use sse::{SseError, SseEvent, SseReader};

@@ -5,16 +5,16 @@
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct SseEvent {
+pub struct SseEvent {
     /// Its name, empty for an ordinary message.
-    pub(crate) name: String,
+    pub name: String,
     /// Its data lines, joined by line feeds.
-    pub(crate) data: String,
+    pub data: String,
 }
 
 /// What is wrong with a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum SseError {
+pub enum SseError {
     /// An event is longer than the reader allows.
     #[error("an event of the stream has more than {0} bytes")]
     TooLong(usize),
@@ -28,7 +28,7 @@ pub(crate) enum SseError {
 
 /// Reads events from pieces of bytes.
 #[derive(Debug)]
-pub(crate) struct SseReader {
+pub struct SseReader {
     most_bytes: usize,
     line: Vec<u8>,
     event: SseEvent,
@@ -39,7 +39,7 @@ pub(crate) struct SseReader {
 
 impl SseReader {
     /// A reader that refuses events of more than `most_bytes` bytes.
-    pub(crate) fn new(most_bytes: usize) -> Self {
+    pub fn new(most_bytes: usize) -> Self {
         Self {
             most_bytes,
             line: Vec::new(),
@@ -54,7 +54,7 @@ impl SseReader {
     ///
     /// # Errors
     /// [`SseError::TooLong`] and [`SseError::NotUtf8`]; the reader is of no use afterwards.
-    pub(crate) fn push(&mut self, piece: &[u8]) -> Result<Vec<SseEvent>, SseError> {
+    pub fn push(&mut self, piece: &[u8]) -> Result<Vec<SseEvent>, SseError> {
         let mut events = Vec::new();
         for &byte in piece {
             // A line ends with CR, LF, or both.
@@ -105,7 +105,7 @@ impl SseReader {
     ///
     /// # Errors
     /// [`SseError::Cut`].
-    pub(crate) fn finish(self) -> Result<(), SseError> {
+    pub fn finish(self) -> Result<(), SseError> {
         if self.line.is_empty() && !self.has_data && self.event.name.is_empty() {
             Ok(())
         } else {

@@ -17,6 +17,6 @@ pub use observation::Observation;
 pub use quota::{RecordQuota, Reservation};
 pub use record::{CloseReason, EpisodeRecord, Event, RECORD_VERSION, RecordError, RecordedTurn};
 pub use recorded::{Label, Recorded};
-pub use replay::{Difference, ReplayError, replay};
+pub use replay::{Difference, ReplayError, replay, without_time};
 pub use suite::{SuiteError, TaskSuite};
 pub use trial::{TrialDir, TrialResult, grade_submission, try_script};

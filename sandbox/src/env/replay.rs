@@ -92,8 +92,9 @@ pub fn replay(
     Ok(differences)
 }
 
-/// An observation without the time that a slow script took.
-fn without_time(observation: &str) -> String {
+/// An observation without the time that a slow script took: what two runs of the same script have in
+/// common.
+pub fn without_time(observation: &str) -> String {
     let (first, rest) = observation.split_once(';').unwrap_or((observation, ""));
     let ending = first.split_once(" after ").map_or(first, |(ending, _)| ending);
     format!("{ending};{rest}")

@@ -4,7 +4,7 @@ use super::conversation::{Conversation, Hold};
 use super::error::GuideError;
 use super::event::{Event, ReleaseReason};
 use super::exchange::{Delivery, Opened, Update};
-use super::guidance::{DeliveredGuidance, GuidanceState, PostedGuidance};
+use super::guidance::{GuidanceState, PostedGuidance};
 use super::ids::{ConversationId, GuidanceId};
 use super::store::{Kept, Store, kept_of, now};
 use super::turn::{End, Opening, StoredOpening, StoredTurn};
@@ -89,7 +89,9 @@ impl Store {
         self.append(&mut kept, None, events)?;
         let guidance = if listens {
             let sent = kept.conversation.pieces(GuidanceState::Sent);
-            sent.filter(|piece| piece.seq > have).map(delivered).collect()
+            sent.filter(|piece| piece.seq > have)
+                .map(|piece| piece.delivered(Some(now())))
+                .collect()
         } else {
             hold = None;
             Vec::new()
@@ -176,17 +178,5 @@ impl Store {
             }
         }
         result
-    }
-}
-
-fn delivered(piece: &PostedGuidance) -> DeliveredGuidance {
-    let PostedGuidance { id, seq, by, at, what, .. } = piece;
-    DeliveredGuidance {
-        id: id.clone(),
-        seq: *seq,
-        by: by.clone(),
-        about: what.about,
-        text: what.text.clone(),
-        waited_seconds: now().saturating_sub(*at) as f64 / 1000.0,
     }
 }

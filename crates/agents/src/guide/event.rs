@@ -144,7 +144,7 @@ pub enum TurnPart {
 
 impl TurnPart {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         *self == Self::Turn
     }
 }

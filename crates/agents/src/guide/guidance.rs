@@ -1,5 +1,6 @@
 //! A piece of guidance: what a person tells a running agent, and what became of it.
 
+use super::defuse::defused;
 use super::ids::GuidanceId;
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +84,19 @@ impl PostedGuidance {
     pub fn is_pending(&self) -> bool {
         matches!(self.state, GuidanceState::Queued | GuidanceState::Sent)
     }
+
+    /// The piece as the agent gets it at a time in milliseconds since 1970; without one, as if at once.
+    pub(super) fn delivered(&self, at: Option<u64>) -> DeliveredGuidance {
+        let waited = at.map_or(0, |at| at.saturating_sub(self.at));
+        DeliveredGuidance {
+            id: self.id.clone(),
+            seq: self.seq,
+            by: self.by.clone(),
+            about: self.what.about,
+            text: self.what.text.clone(),
+            waited_seconds: waited as f64 / 1000.0,
+        }
+    }
 }
 
 /// A piece of guidance on its way to the agent.
@@ -102,4 +116,15 @@ pub struct DeliveredGuidance {
     pub text: String,
     /// Seconds since it was posted, by the server's clock.
     pub waited_seconds: f64,
+}
+
+impl DeliveredGuidance {
+    /// What the agent reads of it: not whose it is, and nothing that could be taken for a tag.
+    pub fn advice(&self) -> String {
+        let text = defused(&self.text);
+        match self.about {
+            Some(turn) => format!("(about your turn {})\n{text}", u64::from(turn) + 1),
+            None => text.into_owned(),
+        }
+    }
 }

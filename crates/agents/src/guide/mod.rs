@@ -12,7 +12,11 @@
 //! | `ids`, `guidance`, `turn`, `event` | names, a piece of guidance, what an agent tells, what a journal holds |
 //! | `conversation`, `context`, `concern` | the fold; what an agent had read at a turn; why a run needs a look |
 //! | `store`, `agents`, `people` | conversations on disk, and what either side asks of them |
-//! | `channel`, `guided_run`, `wire` | an agent's way to its conversation, its end of it, and what passes between a server and its clients |
+//! | `channel`, `guided_run`, `client`, `wire` | an agent's way to its conversation, its end of it, and what passes between a server and its clients |
+//! | `transcript`, `verdicts` | a conversation with its texts; which turns to learn from, by people, rules and a judge |
+//! | `export` | guided runs as training samples |
+//! | `judge` | a model that judges turns |
+//! | `person` | a scripted person, in one process or at a server |
 //! | `defuse` | scripts cannot speak as a person, nor to a terminal or page |
 //! | `annotators`, `serve` | who may do what; the server (feature `serve`) |
 //!
@@ -23,6 +27,7 @@ mod agents;
 #[cfg(feature = "serve")]
 pub mod annotators;
 pub mod channel;
+mod client;
 pub mod concern;
 pub mod context;
 pub mod conversation;
@@ -30,13 +35,18 @@ pub mod defuse;
 pub mod error;
 pub mod event;
 pub mod exchange;
+pub mod export;
 pub mod guidance;
 pub mod guided_run;
 pub mod ids;
+pub mod judge;
 pub mod people;
+pub mod person;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod settings;
 pub mod store;
+pub mod transcript;
 pub mod turn;
+pub mod verdicts;
 pub mod wire;

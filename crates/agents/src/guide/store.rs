@@ -70,8 +70,13 @@ fn conversations_of(store: &Utf8Path) -> Utf8PathBuf {
     store.join("conversations")
 }
 
+/// The folder of one conversation.
+pub(super) fn folder_of(store: &Utf8Path, id: &ConversationId) -> Utf8PathBuf {
+    conversations_of(store).join(id.as_str())
+}
+
 fn journal_of(store: &Utf8Path, id: &ConversationId) -> Utf8PathBuf {
-    conversations_of(store).join(id.as_str()).join("journal.jsonl")
+    folder_of(store, id).join("journal.jsonl")
 }
 
 /// The lines of a journal and where each begins; a torn last line is passed over.
@@ -124,15 +129,41 @@ pub fn read_conversation(
     store: &Utf8Path,
     id: &ConversationId,
 ) -> Result<(Conversation, Blobs), StoreError> {
+    let conversation = Conversation::fold_at(store, id, read_journal(store, id)?)?;
+    Ok((conversation, Blobs::new(store)))
+}
+
+/// The lines of a journal in a store that another process may be at work on; at least one.
+///
+/// # Errors
+/// [`StoreError`]; [`StoreError::Unknown`] if there is no conversation of that name.
+pub(super) fn read_journal(
+    store: &Utf8Path,
+    id: &ConversationId,
+) -> Result<Vec<EventLine>, StoreError> {
     let path = journal_of(store, id);
-    let unknown = || StoreError::Unknown { store: store.to_owned(), id: id.clone() };
-    if !path.is_file() {
-        return Err(unknown());
+    let lines = if path.is_file() { read_lines(&path)?.0 } else { Vec::new() };
+    if lines.is_empty() {
+        return Err(StoreError::Unknown { store: store.to_owned(), id: id.clone() });
     }
-    let (lines, _) = read_lines(&path)?;
-    let folded = Conversation::fold(id, lines);
-    let folded = folded.map_err(|(line, why)| StoreError::Order { path, line, why })?;
-    Ok((folded.ok_or_else(unknown)?, Blobs::new(store)))
+    Ok(lines)
+}
+
+impl Conversation {
+    /// Folds the lines of the journal of `id` in the store in a folder.
+    ///
+    /// # Errors
+    /// [`StoreError::Order`], and [`StoreError::Unknown`] without lines.
+    pub(super) fn fold_at(
+        store: &Utf8Path,
+        id: &ConversationId,
+        lines: Vec<EventLine>,
+    ) -> Result<Self, StoreError> {
+        let path = journal_of(store, id);
+        let folded = Self::fold(id, lines);
+        let folded = folded.map_err(|(line, why)| StoreError::Order { path, line, why })?;
+        folded.ok_or_else(|| StoreError::Unknown { store: store.to_owned(), id: id.clone() })
+    }
 }
 
 impl Store {

@@ -52,6 +52,13 @@ pub struct TurnReport {
     pub left_out: Vec<u32>,
 }
 
+impl TurnReport {
+    /// What the agent wrote, to the character.
+    pub fn text(&self) -> String {
+        format!("{}{}", self.thought, self.action)
+    }
+}
+
 /// How a conversation ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

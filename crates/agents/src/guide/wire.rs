@@ -60,3 +60,5 @@ pub struct ErrorBody {
 
 /// Code of an answer after which a conversation is to be opened again.
 pub const FORGOTTEN: &str = "forgotten";
+/// Code of the answer to guidance that the agent will not read: its run was over.
+pub const LATE: &str = "late";

@@ -1,6 +1,5 @@
 //! Advice in the conversation of a linear agent: what its prompt says of it, and how a piece is shown.
 
-use crate::guide::defuse::defused;
 use crate::guide::guidance::DeliveredGuidance;
 use llm::{Message, Role};
 
@@ -17,22 +16,22 @@ pub(super) fn guided_opening(mut opening: Vec<Message>) -> Vec<Message> {
     opening
 }
 
-/// What the agent reads of a piece: not whose it is, and nothing that could be taken for a tag.
-pub(super) fn advice(piece: &DeliveredGuidance) -> String {
-    let text = defused(&piece.text);
-    match piece.about {
-        Some(turn) => format!("(about your turn {})\n{text}", u64::from(turn) + 1),
-        None => text.into_owned(),
+/// A text of the opening of a guided run as that of an unguided one has it; `None` if a message has
+/// nothing else to say.
+pub(crate) fn unguided_text(text: &str) -> Option<&str> {
+    if text == SENTENCES.trim_start() {
+        return None;
     }
+    Some(text.strip_suffix(SENTENCES).unwrap_or(text))
 }
 
 /// The message with a piece: that of a user, marked so that it is told from everything else.
 pub(super) fn advice_message(piece: &DeliveredGuidance) -> Message {
-    Message::new(Role::User, format!("<real_user>\n{}\n</real_user>", advice(piece)))
+    Message::new(Role::User, format!("<real_user>\n{}\n</real_user>", piece.advice()))
 }
 
 /// The thought of a turn, with the marks around it, and the rest of its text.
-pub(super) fn thought_and_action(answer: &str) -> (&str, &str) {
+pub(crate) fn thought_and_action(answer: &str) -> (&str, &str) {
     const END: &str = "</think>";
     let is_thought = answer.trim_start().starts_with("<think>");
     match answer.find(END).filter(|_| is_thought) {
@@ -64,6 +63,22 @@ mod tests {
                  </real_user>"
             )
         );
+    }
+
+    #[test]
+    fn opening_of_a_guided_run_is_that_of_an_unguided_one_and_two_sentences() {
+        for opening in [
+            vec![Message::new(Role::System, "Solve it."), Message::new(Role::User, "A task.")],
+            vec![Message::new(Role::User, "A task.")],
+        ] {
+            let guided = guided_opening(opening.clone());
+            assert!(guided[0].content.contains("real_user"));
+            let texts: Vec<&str> =
+                guided.iter().filter_map(|message| unguided_text(&message.content)).collect();
+            let expected: Vec<&str> =
+                opening.iter().map(|message| message.content.as_str()).collect();
+            assert_eq!(texts, expected);
+        }
     }
 
     #[test]

@@ -8,11 +8,12 @@
 //! In a guided run, every turn is told in a conversation that people read, and what they advise is
 //! written down and shown before the next question ([`guide`](crate::guide)).
 
+pub mod again;
 mod conversation;
-mod guidance;
+pub(crate) mod guidance;
 mod mle_agent;
 mod react;
-mod record;
+pub(crate) mod record;
 pub mod run;
 pub mod settings;
 mod turn;

@@ -1,14 +1,12 @@
 //! The trajectory of a linear agent's run, as the trainer reads it.
 
 use super::conversation::LinearConversation;
-use super::guidance::advice;
 use crate::reward::{RewardWeights, reward};
 use crate::run::header::RunHeader;
 use crate::run::journal::AgentEnd;
 use crate::run::node::NodeId;
 use crate::trajectory::{
-    EpisodeEnding, EpisodeOutcome, Guidance, Omission, Segment, Source, TRAJECTORY_VERSION,
-    Trajectory, TurnRecord,
+    EpisodeOutcome, Guidance, Omission, Segment, Source, TRAJECTORY_VERSION, Trajectory, TurnRecord,
 };
 use jail::exec::Outcome;
 use sandbox::env::EpisodeResult;
@@ -29,14 +27,7 @@ pub(super) struct FinishedTurns<'a> {
 /// The trajectory of a run that is over; `None` of one that the player ended.
 pub(super) fn trajectory(finished: FinishedTurns<'_>) -> Option<Trajectory> {
     let FinishedTurns { header, conversation, last, records, left_out, why, result } = finished;
-    let ending = match why {
-        AgentEnd::Answered => EpisodeEnding::Answered,
-        AgentEnd::Steps | AgentEnd::Calls | AgentEnd::Time | AgentEnd::Exhausted => {
-            EpisodeEnding::Budget
-        }
-        AgentEnd::Context => EpisodeEnding::Tokens,
-        AgentEnd::Refused => return None,
-    };
+    let ending = why.episode_ending()?;
     let opening = conversation.opening.iter();
     let mut segments: Vec<Segment> =
         opening.map(|message| Segment::text(Source::Prompt, &message.content)).collect();
@@ -56,23 +47,13 @@ pub(super) fn trajectory(finished: FinishedTurns<'_>) -> Option<Trajectory> {
                 text: piece.text.clone(),
                 waited_seconds: piece.waited_seconds,
             });
-            segments.push(Segment::text(Source::Guide, advice(piece)));
+            segments.push(Segment::text(Source::Guide, piece.advice()));
         }
     }
     places.push(segments.len());
     segments.extend(last.map(|answer| Segment::text(Source::Model, answer)));
-    let mut omissions = Vec::new();
-    let mut before: &[NodeId] = &[];
-    for (turn, left_out) in left_out.iter().enumerate() {
-        let new = left_out.iter().filter(|turn| !before.contains(turn));
-        // Advice after a turn is still shown.
-        let new: Vec<usize> =
-            new.flat_map(|turn| [places[turn.index()], places[turn.index()] + 1]).collect();
-        if !new.is_empty() {
-            omissions.push(Omission { before: places[turn], segments: new });
-        }
-        before = left_out;
-    }
+    let omissions =
+        omissions(&places, left_out.iter().map(|turns| turns.iter().map(|turn| turn.0)));
     let format_share = Trajectory::format_share(&records);
     Some(Trajectory {
         version: TRAJECTORY_VERSION,
@@ -91,4 +72,30 @@ pub(super) fn trajectory(finished: FinishedTurns<'_>) -> Option<Trajectory> {
         reward: reward(&RewardWeights::DENSE, format_share, result.grade.as_ref(), None),
         outcome: EpisodeOutcome::Mle(result),
     })
+}
+
+/// What of a conversation the agent did not see any more, and from when on. `places` has the segment at
+/// which each turn begins, `left_out` the turns that each turn was not shown. The segment after that of a
+/// turn is its observation; advice behind it is still shown.
+pub(crate) fn omissions<T: IntoIterator<Item = u32>>(
+    places: &[usize],
+    left_out: impl IntoIterator<Item = T>,
+) -> Vec<Omission> {
+    let mut omissions = Vec::new();
+    let mut before: Vec<u32> = Vec::new();
+    for (turn, left_out) in left_out.into_iter().enumerate() {
+        let left_out: Vec<u32> = left_out.into_iter().collect();
+        let new = left_out.iter().filter(|turn| !before.contains(turn));
+        let segments: Vec<usize> = new
+            .flat_map(|turn| {
+                let place = places[*turn as usize];
+                [place, place + 1]
+            })
+            .collect();
+        if !segments.is_empty() {
+            omissions.push(Omission { before: places[turn], segments });
+        }
+        before = left_out;
+    }
+    omissions
 }

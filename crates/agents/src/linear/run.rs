@@ -31,6 +31,8 @@ use tasks::files;
 
 /// The file in the folder of a run that is over which holds its conversation, for training.
 pub const TRAJECTORY: &str = "trajectory.jsonl";
+/// The key of a header's settings that holds those of a linear agent.
+pub(super) const SECTION: &str = "linear";
 
 /// A linear agent on one task.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +65,7 @@ impl Linear<'_> {
     /// [`AgentRunError`].
     pub fn run(&self) -> Result<AgentRest, AgentRunError> {
         let link = self.run.guide.link();
-        let settings = json!({ "linear": self.settings });
+        let settings = json!({ SECTION: self.settings });
         let taken = self.run.take_up_guided(settings, link.is_some())?;
         if let Some((chosen, why)) = taken.state.finish {
             return Ok(AgentRest::Finished { chosen, why });
@@ -156,10 +158,7 @@ impl Linear<'_> {
         &self,
         earlier: &Earlier,
     ) -> Result<(Box<dyn TurnForm + '_>, Vec<NodeId>), EpisodeFault> {
-        let mut form: Box<dyn TurnForm + '_> = match self.settings.agent {
-            LinearAgent::React => Box::new(ReactTurns::start(self.run, self.settings)?),
-            LinearAgent::MleAgent => Box::new(MleAgentTurns::start(self.run, self.settings)),
-        };
+        let mut form = turn_form(self.run, self.settings)?;
         let mut changed = Vec::new();
         for (facts, answer) in earlier.facts.iter().zip(&earlier.answers) {
             if !form.take_again(&EarlierTurn { answer, facts })? {
@@ -169,6 +168,34 @@ impl Linear<'_> {
         form.set_elapsed(Duration::from_secs_f64(earlier.clock));
         Ok((form, changed))
     }
+}
+
+/// The work of an agent that has taken no turn.
+pub(super) fn turn_form<'a>(
+    run: AgentRun<'a>,
+    settings: &'a LinearSettings,
+) -> Result<Box<dyn TurnForm + 'a>, EpisodeFault> {
+    Ok(match settings.agent {
+        LinearAgent::React => Box::new(ReactTurns::start(run, settings)?),
+        LinearAgent::MleAgent => Box::new(MleAgentTurns::start(run, settings)),
+    })
+}
+
+/// The grade of a run that ends with this submission.
+pub(super) fn graded(
+    run: AgentRun<'_>,
+    submission: Option<&[u8]>,
+) -> Result<EpisodeResult, EpisodeFault> {
+    let Some(bytes) = submission else {
+        return Ok(EpisodeResult {
+            grade: None,
+            refusal: Some("there is no submission".to_owned()),
+        });
+    };
+    Ok(match grade_submission(run.suite, run.task, run.config, bytes)? {
+        Ok(grade) => EpisodeResult { grade: Some(grade), refusal: None },
+        Err(refusal) => EpisodeResult { grade: None, refusal: Some(refusal) },
+    })
 }
 
 /// A run whose turns are being taken.
@@ -428,16 +455,8 @@ impl Turns<'_> {
         let last = earlier.facts.last();
         let submission = last.and_then(|turn| turn.submission.as_ref());
         let bytes = submission.map(|hash: &BlobHash| open.blobs.get(hash)).transpose()?;
-        let AgentRun { suite, task, config, folder, .. } = linear.run;
-        let result = match &bytes {
-            None => {
-                EpisodeResult { grade: None, refusal: Some("there is no submission".to_owned()) }
-            }
-            Some(bytes) => match grade_submission(suite, task, config, bytes)? {
-                Ok(grade) => EpisodeResult { grade: Some(grade), refusal: None },
-                Err(refusal) => EpisodeResult { grade: None, refusal: Some(refusal) },
-            },
-        };
+        let folder = linear.run.folder;
+        let result = graded(linear.run, bytes.as_deref())?;
         if let Some(guide) = &mut guide {
             let ending = serde_json::to_value(why).ok();
             let ending = ending.and_then(|ending| ending.as_str().map(str::to_owned));

@@ -19,6 +19,17 @@ pub(super) enum Counts {
     Submission(Vec<u8>),
 }
 
+impl Counts {
+    /// Makes it so of the submission that counted before.
+    pub(super) fn apply(self, submission: &mut Option<Vec<u8>>) {
+        match self {
+            Self::AsBefore => {}
+            Self::Nothing => *submission = None,
+            Self::Submission(bytes) => *submission = Some(bytes),
+        }
+    }
+}
+
 /// What came of a turn.
 #[derive(Debug)]
 pub(super) struct TurnResult {

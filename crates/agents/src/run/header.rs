@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use jail::isolation::tier::IsolationLevel;
 use jail::limits::{Gpus, RunLimits};
-use sandbox::env::Feedback;
+use sandbox::env::{EpisodeConfig, Feedback};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -62,6 +62,16 @@ pub struct RunHeader {
 }
 
 impl RunHeader {
+    /// The rules of its scripts: feedback, limits, the most bytes of a submission.
+    pub fn episode(&self) -> EpisodeConfig {
+        EpisodeConfig {
+            feedback: self.feedback,
+            submission_limit: self.submission_limit,
+            policy: self.limits.clone(),
+            ..EpisodeConfig::default()
+        }
+    }
+
     /// The fields in which `other` differs, with both values. Which GPUs a run has does not
     /// matter, only how many.
     pub fn differences(&self, other: &Self) -> Vec<String> {

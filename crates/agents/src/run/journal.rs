@@ -15,6 +15,7 @@ use super::turn::TurnFacts;
 use crate::guide::guidance::DeliveredGuidance;
 use crate::guide::ids::ConversationId;
 use crate::synced_lines::{SyncedLines, lock};
+use crate::trajectory::EpisodeEnding;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use llm::{Finish, Usage};
@@ -108,6 +109,18 @@ pub enum AgentEnd {
     Answered,
     /// The conversation does not fit into the context.
     Context,
+}
+
+impl AgentEnd {
+    /// The ending of the episode; `None` where the player ended the run, which is then no example.
+    pub fn episode_ending(self) -> Option<EpisodeEnding> {
+        match self {
+            Self::Answered => Some(EpisodeEnding::Answered),
+            Self::Steps | Self::Calls | Self::Time | Self::Exhausted => Some(EpisodeEnding::Budget),
+            Self::Context => Some(EpisodeEnding::Tokens),
+            Self::Refused => None,
+        }
+    }
 }
 
 /// A question to the player, and the answer.

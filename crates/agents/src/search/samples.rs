@@ -105,7 +105,7 @@ pub fn read_conversations(folder: &Utf8Path) -> Result<Vec<Trajectory>, SearchRe
 }
 
 /// Folders of runs, in order.
-fn runs_in(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, SearchReadError> {
+pub(crate) fn runs_in(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, SearchReadError> {
     let mut runs = Vec::new();
     find(folder, &mut runs)
         .map_err(|source| SearchReadError::Folder { folder: folder.to_owned(), source })?;

@@ -30,18 +30,18 @@ impl GuideSource for InStore {
     }
 }
 
-fn guided() -> (Fixture, Arc<Store>) {
+pub(crate) fn guided() -> (Fixture, Arc<Store>) {
     let mut fixture = Fixture::new();
     let store = Arc::new(Store::open(&fixture.run_folder("store")).unwrap());
     fixture.guide = Box::new(InStore(Arc::clone(&store)));
     (fixture, store)
 }
 
-fn conversation(store: &Store) -> ConversationId {
+pub(crate) fn conversation(store: &Store) -> ConversationId {
     store.headlines()[0].id.clone()
 }
 
-fn post(store: &Store, name: &str, about: Option<u32>, text: &str) {
+pub(crate) fn post(store: &Store, name: &str, about: Option<u32>, text: &str) {
     let what = GuidanceText { text: text.to_owned(), about, drop: None };
     let person = Person { name: "ann", leads: false };
     store.post(&conversation(store), person, name.parse().unwrap(), what).unwrap();
@@ -49,14 +49,14 @@ fn post(store: &Store, name: &str, about: Option<u32>, text: &str) {
 
 /// Takes turns, keeps what it was shown, and has a person advise it meanwhile.
 #[derive(Debug)]
-struct Advised {
-    store: Arc<Store>,
-    turns: Vec<String>,
+pub(crate) struct Advised {
+    pub(crate) store: Arc<Store>,
+    pub(crate) turns: Vec<String>,
     /// What the person says while a turn is thought about: turn, name, what it is about, text.
-    says: Vec<(u32, &'static str, Option<u32>, &'static str)>,
+    pub(crate) says: Vec<(u32, &'static str, Option<u32>, &'static str)>,
     /// Turns from here on are not answered.
-    away_from: u32,
-    shown: Mutex<Vec<Vec<Message>>>,
+    pub(crate) away_from: u32,
+    pub(crate) shown: Mutex<Vec<Vec<Message>>>,
 }
 
 impl Player for Advised {
@@ -99,11 +99,11 @@ fn advised(store: &Arc<Store>) -> Advised {
     }
 }
 
-fn react() -> ScaffoldSettings {
+pub(crate) fn react() -> ScaffoldSettings {
     ScaffoldSettings::Linear(LinearSettings { turns: 5, ..LinearSettings::default() })
 }
 
-fn trajectory(fixture: &Fixture) -> Trajectory {
+pub(crate) fn trajectory(fixture: &Fixture) -> Trajectory {
     let text = fs::read_to_string(fixture.run_folder("run").join(TRAJECTORY)).unwrap();
     serde_json::from_str(&text).unwrap()
 }

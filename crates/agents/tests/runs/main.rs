@@ -7,5 +7,7 @@ mod fixture;
 mod guided;
 mod knowledge;
 mod linear;
+mod person;
 mod prompts;
+mod samples;
 mod search;

@@ -10,7 +10,7 @@ use crate::guide::guidance::{GuidanceState, GuidanceText, PostedGuidance};
 use crate::guide::ids::{ConversationId, GuidanceId};
 use crate::guide::people::Person;
 use crate::guide::store::Store;
-use crate::guide::wire::PostBody;
+use crate::guide::wire::{LATE, PostBody};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
@@ -46,7 +46,7 @@ pub(super) async fn post(
     let piece = for_person(&shared, caller, work).await?;
     if piece.state == GuidanceState::Late {
         let said = "the run ended before the agent could read this; it is kept as a comment";
-        return Err(Failure::new(StatusCode::CONFLICT, "late", said).with(piece));
+        return Err(Failure::new(StatusCode::CONFLICT, LATE, said).with(piece));
     }
     Ok((StatusCode::CREATED, Json(piece)))
 }

@@ -1,0 +1,95 @@
+//! A guided run, or a part of it, as a trajectory.
+
+use crate::guide::transcript::Transcript;
+use crate::guide::turn::End;
+use crate::linear::guidance::unguided_text;
+use crate::linear::record::omissions;
+use crate::reward::{RewardWeights, reward};
+use crate::run::journal::AgentEnd;
+use crate::trajectory::{
+    EpisodeEnding, EpisodeOutcome, Guidance, Segment, Source, TRAJECTORY_VERSION, Trajectory,
+    TurnRecord,
+};
+use jail::exec::Outcome;
+use sandbox::env::EpisodeResult;
+
+/// What of a run is laid out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout<'a> {
+    /// The turns, by number, in order. Without all of them, none of the run's may have been left out of
+    /// the context.
+    pub(super) turns: &'a [u32],
+    /// Whether advice is, and the sentences of the prompt that say that it may come.
+    pub(super) advice: bool,
+    /// Whether thoughts are.
+    pub(super) thoughts: bool,
+}
+
+/// How a run ended as an episode; `None` where it is no example: it is not over, the player ended it, or
+/// it ended for a reason that agents of this build do not have.
+pub(super) fn ending_of(transcript: &Transcript) -> Option<(&End, EpisodeEnding)> {
+    let end = transcript.end.as_ref()?;
+    let why: AgentEnd = serde_json::from_value(end.ending.clone().into()).ok()?;
+    Some((end, why.episode_ending()?))
+}
+
+/// The trajectory of what `layout` says of a run that is over.
+pub(super) fn trajectory(
+    transcript: &Transcript,
+    (end, ending): (&End, EpisodeEnding),
+    layout: Layout<'_>,
+) -> Trajectory {
+    let opening = &transcript.opening;
+    let prompt = opening.prompt.iter().filter_map(|message| {
+        let text = message.content.as_str();
+        if layout.advice { Some(text) } else { unguided_text(text) }
+    });
+    let mut segments: Vec<Segment> =
+        prompt.map(|text| Segment::text(Source::Prompt, text)).collect();
+    let (mut places, mut guidance, mut records) = (Vec::new(), Vec::new(), Vec::new());
+    let turns = layout.turns.iter().map(|number| &transcript.turns[*number as usize]);
+    for turn in turns.clone() {
+        places.push(segments.len());
+        let report = &turn.report;
+        let text = if layout.thoughts {
+            report.text()
+        } else {
+            report.action.trim_start_matches('\n').to_owned()
+        };
+        segments.push(Segment::text(Source::Model, text));
+        let observation = report.observation.as_ref();
+        segments.extend(observation.map(|text| Segment::text(Source::Environment, text)));
+        for piece in turn.heard.iter().filter(|_| layout.advice) {
+            guidance.push(Guidance {
+                segment: segments.len(),
+                id: piece.id.to_string(),
+                by: piece.by.clone(),
+                about: piece.about,
+                text: piece.text.clone(),
+                waited_seconds: piece.waited_seconds,
+            });
+            segments.push(Segment::text(Source::Guide, piece.advice()));
+        }
+        records.push(report.record.clone());
+    }
+    let result = EpisodeResult { grade: end.grade, refusal: end.refusal.clone() };
+    let timed_out = |record: &TurnRecord| record.outcome == Some(Outcome::TimedOut);
+    let format_share = Trajectory::format_share(&records);
+    Trajectory {
+        version: TRAJECTORY_VERSION,
+        task: opening.task.clone(),
+        agent: opening.agent.clone(),
+        attempt: opening.attempt,
+        feedback: opening.feedback,
+        guided: true,
+        segments,
+        omissions: omissions(&places, turns.map(|turn| turn.report.left_out.iter().copied())),
+        guidance,
+        summaries: Vec::new(),
+        timed_out: records.iter().any(timed_out),
+        turns: records,
+        ending,
+        reward: reward(&RewardWeights::DENSE, format_share, result.grade.as_ref(), None),
+        outcome: EpisodeOutcome::Mle(result),
+    }
+}
