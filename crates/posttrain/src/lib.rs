@@ -9,8 +9,11 @@
 
 pub mod clock;
 mod digest;
+mod fault;
+pub mod intake;
 pub mod ledger;
 mod refusal;
 
 pub use digest::{BadDigest, Digest};
+pub use fault::Fault;
 pub use refusal::{Refusal, RefusalCode};
