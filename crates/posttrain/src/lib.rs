@@ -10,6 +10,7 @@
 pub mod clock;
 mod digest;
 mod fault;
+pub mod grade;
 pub mod intake;
 pub mod ledger;
 mod refusal;
