@@ -7,6 +7,7 @@
 //! do about it; a `Fault` is ours, is tried again once, and never counts as an agent's zero. Code from a
 //! submission is never run, and libtorch is never linked: models are run by another program.
 
+pub mod audit;
 pub mod clock;
 mod digest;
 mod fault;
