@@ -15,6 +15,7 @@ pub mod grade;
 pub mod intake;
 pub mod ledger;
 mod refusal;
+pub mod serve;
 
 pub use digest::{BadDigest, Digest};
 pub use fault::Fault;
