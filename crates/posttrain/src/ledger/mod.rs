@@ -11,6 +11,7 @@ mod book;
 mod entry;
 mod event;
 mod state;
+mod submission;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -21,4 +22,5 @@ pub use event::{
     Aggregate, EndReason, Event, ModelFacts, Protocol, RequestFacts, RunFacts, Scored,
     SubmissionLimits, SubmittedModel, Which,
 };
-pub use state::{FinalScore, Outcome, State, StateError, Submission};
+pub use state::{State, StateError};
+pub use submission::{FinalScore, Outcome, Submission};

@@ -251,17 +251,17 @@ impl Server {
         let url = format!("{}{path}", self.url);
         let agent = http();
         let sent = if let Some(body) = body {
-            let request = agent.post(&url);
-            let add = |request: ureq::RequestBuilder<_>, (name, value): &(&str, &str)| {
-                request.header(*name, *value)
-            };
-            headers.iter().fold(request, add).send(body)
+            let mut request = agent.post(&url);
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            request.send(body)
         } else {
-            let request = agent.get(&url);
-            let add = |request: ureq::RequestBuilder<_>, (name, value): &(&str, &str)| {
-                request.header(*name, *value)
-            };
-            headers.iter().fold(request, add).call()
+            let mut request = agent.get(&url);
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            request.call()
         };
         let Ok(mut response) = sent else { return (0, Value::Null) };
         let text = response.body_mut().read_to_string().unwrap_or_default();
@@ -330,4 +330,19 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// A server on whose clock the time runs.
+pub(crate) fn started(place: &Place, flags: &[&str]) -> Server {
+    let server = place.serve(flags);
+    server.started();
+    server
+}
+
+/// The report of `posttrain audit`, which ends with this code.
+pub(crate) fn audit(place: &Place, code: i32) -> Value {
+    let sealed = place.path("sealed");
+    let output = Command::new(PROGRAM).args(["audit", sealed.as_str(), "--json"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
 }

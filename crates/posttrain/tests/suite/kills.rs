@@ -1,9 +1,8 @@
 //! The server is killed after every event, and the run comes out as if it had not been.
 
-use crate::fixture::{PROGRAM, Place, Server, base_weights, winning};
+use crate::fixture::{Place, Server, audit, base_weights, winning};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// What the agent submits: a model, a copy of the base, nothing, a better model, the first again.
@@ -113,10 +112,7 @@ fn kill_after(lines: usize) {
     once.sort();
     once.dedup();
     assert_eq!(once.len(), 6, "base, one and two, on dev and on test: {done:?}");
-    let sealed = place.path("sealed");
-    let audit = Command::new(PROGRAM).args(["audit", sealed.as_str(), "--json"]).output().unwrap();
-    assert_eq!(audit.status.code(), Some(0), "{audit:?}");
-    let report: Value = serde_json::from_slice(&audit.stdout).unwrap();
+    let report = audit(&place, 0);
     assert_eq!(report["is_finished"], true);
     assert_eq!(report["metrics"]["final_best"], 101.0 / 134.0);
     assert_eq!(report["metrics"]["final_last"], 0.5);

@@ -2,10 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod adapters;
 mod audits;
 mod commands;
 mod fixture;
 mod graders;
+mod hostile;
 mod intake;
 mod kills;
+mod restarts;
 mod served;
