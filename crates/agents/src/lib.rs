@@ -22,5 +22,5 @@ pub mod scaffold;
 pub mod script;
 pub mod script_cache;
 pub mod search;
-mod synced_lines;
+pub mod synced_lines;
 pub mod trajectory;

@@ -10,7 +10,10 @@ use tasks::files;
 
 /// Takes the lock of a folder, a file in it that is held until it is dropped; `None` if another process
 /// holds it.
-pub(crate) fn lock(path: &Utf8Path) -> io::Result<Option<fs::File>> {
+///
+/// # Errors
+/// An I/O error naming the file.
+pub fn lock(path: &Utf8Path) -> io::Result<Option<fs::File>> {
     let lock = fs::OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
     match lock.file().try_lock() {
         Ok(()) => Ok(Some(lock)),
@@ -21,7 +24,7 @@ pub(crate) fn lock(path: &Utf8Path) -> io::Result<Option<fs::File>> {
 
 /// A file of lines that is open for appending. Who opens it holds the lock of its folder.
 #[derive(Debug)]
-pub(crate) struct SyncedLines {
+pub struct SyncedLines {
     file: fs::File,
     /// Bytes of the lines that are known to be on the disk.
     length: u64,
@@ -31,7 +34,10 @@ pub(crate) struct SyncedLines {
 
 impl SyncedLines {
     /// Opens the file at `path`, which is made if there is none. A last line that is torn is removed.
-    pub(crate) fn open(path: &Utf8Path) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// An I/O error naming the file.
+    pub fn open(path: &Utf8Path) -> io::Result<Self> {
         if path.exists() {
             files::remove_torn_line(path)?;
         }
@@ -40,10 +46,13 @@ impl SyncedLines {
         Ok(Self { file, length, is_broken: false })
     }
 
-    /// Appends lines, waits until all of them are on the disk, and returns where each begins, in bytes. If that fails, as on a full disk, the
-    /// file is as it was before; where not even that can be had, nothing more is appended until the
-    /// file is opened again.
-    pub(crate) fn append(&mut self, lines: &[impl Serialize]) -> io::Result<Vec<u64>> {
+    /// Appends lines, waits until all of them are on the disk, and returns where each begins, in bytes.
+    /// If that fails, as on a full disk, the file is as it was before; where not even that can be had,
+    /// nothing more is appended until the file is opened again.
+    ///
+    /// # Errors
+    /// An I/O error.
+    pub fn append(&mut self, lines: &[impl Serialize]) -> io::Result<Vec<u64>> {
         if self.is_broken {
             return Err(io::Error::other(
                 "an earlier write failed and could not be taken back; start the program again",

@@ -176,6 +176,12 @@ impl Found {
         self.size
     }
 
+    /// The open file, for a reader that does not want all of it in memory. Its owner may still write to
+    /// it: read every byte once, and no further than its size was.
+    pub fn into_file(self) -> std::fs::File {
+        self.file
+    }
+
     /// The contents of the file.
     ///
     /// # Errors

@@ -1,0 +1,6 @@
+//! Checks a run after the fact: its ledger, the results that its scores are from, and its metrics.
+
+mod check;
+pub mod metrics;
+
+pub use check::{AuditError, AuditReport, Finding, audit};

@@ -1,0 +1,92 @@
+//! The command line: commands, flags and exit codes.
+
+mod audit;
+mod output;
+mod serve;
+mod submit;
+mod suite;
+
+use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Exit codes of the program, by who has to act on them.
+pub(crate) mod exit {
+    /// Everything went well.
+    pub(crate) const SUCCESS: u8 = 0;
+    /// A fault of ours or of the host.
+    pub(crate) const FAULT: u8 = 1;
+    /// The caller's mistake, which is also the command-line parser's own code.
+    pub(crate) const USAGE: u8 = 2;
+    /// `submit`: the submission was not accepted, or not scored.
+    pub(crate) const SUBMISSION: u8 = 3;
+    /// `audit`: something is not as the server left it.
+    pub(crate) const FINDINGS: u8 = 4;
+    /// The grader could not be started.
+    pub(crate) const LAUNCH: u8 = 127;
+}
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 fine; 1 a fault of ours or of this host; 2 a mistake of the caller; 3 `submit` was not
+accepted or not scored; 4 `audit` found something.";
+
+/// Score models that an agent trains, on items that it never sees.
+#[derive(Debug, Parser)]
+#[command(name = "posttrain", version, after_help = AFTER_HELP)]
+pub(crate) struct PosttrainCli {
+    #[command(subcommand)]
+    command: PosttrainCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum PosttrainCommand {
+    /// Make a suite of tasks.
+    ///
+    /// Example: posttrain make --suite rlbench --scale tiny --seed 4711 --out generated/suite
+    Make(suite::MakeArgs),
+    /// List the tasks of a suite, after comparing every file with its hash.
+    Tasks(suite::TasksArgs),
+    /// Serve a task to an agent until interrupted.
+    ///
+    /// Started again on the same sealed folder, the run goes on where it was.
+    ///
+    /// Agents show the token in `GRADING_TOKEN`; `openssl rand -hex 16` makes a good one.
+    ///
+    /// Example: posttrain serve suite household --base base --output work/output --sealed sealed
+    Serve(Box<serve::ServeArgs>),
+    /// Submit a model, as an agent does, and print the answer.
+    ///
+    /// Example: posttrain submit output/step-100 --wait
+    Submit(submit::SubmitArgs),
+    /// Check the ledger and the results of a run, and compute its metrics anew.
+    Audit(audit::AuditArgs),
+}
+
+impl PosttrainCli {
+    /// Carries out the command and reports a failure. The exit code.
+    pub(crate) fn run(&self) -> u8 {
+        let result = match &self.command {
+            PosttrainCommand::Make(args) => suite::make(args),
+            PosttrainCommand::Tasks(args) => suite::tasks(args),
+            PosttrainCommand::Serve(args) => serve::serve(args),
+            PosttrainCommand::Submit(args) => submit::submit(args),
+            PosttrainCommand::Audit(args) => audit::audit(args),
+        };
+        result.unwrap_or_else(|error| {
+            output::note(&format!("error: {error:#}"));
+            if error.is::<UsageError>() { exit::USAGE } else { exit::FAULT }
+        })
+    }
+}
+
+/// A mistake of the caller.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct UsageError(pub(crate) String);
+
+/// The hidden command: becomes the grader of a server.
+pub(crate) fn launch(words: impl Iterator<Item = OsString>) -> ExitCode {
+    let error = posttrain::grade::launch(words);
+    output::note(&format!("error: the grader could not be started: {error}"));
+    ExitCode::from(exit::LAUNCH)
+}

@@ -1,0 +1,117 @@
+//! One model on one part: from results that are there already, or by the grader.
+
+use super::child;
+use super::job::{GraderCommand, Job};
+use super::results::{GraderOutput, Results};
+use crate::fault::Fault;
+use crate::intake::SealedModel;
+use crate::ledger::{Aggregate, Scored};
+use crate::refusal::{Refusal, RefusalCode};
+use camino::Utf8PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use tasks::task::TaskId;
+use worlds::Part;
+
+/// Attempts at a grading: a fault of ours is tried again once.
+const ATTEMPTS: u32 = 2;
+/// Characters of a grader's refusal that an agent is shown.
+const SHOWN: usize = 500;
+
+/// Everything that a grading needs but the model.
+#[derive(Debug)]
+pub struct Grading {
+    /// How the grader is started.
+    pub command: GraderCommand,
+    /// The folder of the task, with its sealed half.
+    pub task: Utf8PathBuf,
+    /// Its name.
+    pub id: TaskId,
+    /// How the score follows from those of the items.
+    pub aggregate: Aggregate,
+    /// The device, as the grader calls it.
+    pub device: String,
+    /// Where results are kept.
+    pub results: Utf8PathBuf,
+}
+
+/// The device is taken, perhaps by the agent's own training.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Busy(pub String);
+
+/// How a grading ended without a score.
+#[derive(Debug)]
+pub enum GradeEnd {
+    /// The model cannot be run, through its own fault.
+    Refused(Refusal),
+    /// There is no device.
+    Busy(Busy),
+    /// A fault of ours, for the second time.
+    Fault(Fault),
+}
+
+impl Grading {
+    /// Scores `model` on the `items` items of a part. A content that has results is not graded again.
+    ///
+    /// # Errors
+    /// [`GradeEnd`].
+    pub fn grade(
+        &self,
+        model: &SealedModel,
+        part: Part,
+        items: u64,
+        stopping: &AtomicBool,
+    ) -> Result<Scored, GradeEnd> {
+        let kept = Results::read(&self.results, part, model.digest()).map_err(GradeEnd::Fault)?;
+        if let Some((_, scored)) = kept {
+            return Ok(scored);
+        }
+        let mut attempt = 1;
+        loop {
+            match self.attempt(model, part, items, attempt, stopping) {
+                Err(GradeEnd::Fault(fault))
+                    if attempt < ATTEMPTS && !matches!(fault, Fault::Stopping) =>
+                {
+                    tracing::warn!(%fault, model = %model.digest(), "a grading failed; once more");
+                    attempt += 1;
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    fn attempt(
+        &self,
+        model: &SealedModel,
+        part: Part,
+        items: u64,
+        attempt: u32,
+        stopping: &AtomicBool,
+    ) -> Result<Scored, GradeEnd> {
+        let (task, id) = (self.task.clone(), self.id.clone());
+        let job = Job::new(task, id, part, items, model.path().to_owned(), self.device.clone());
+        let began = Instant::now();
+        let output = child::run(&self.command, &job, stopping).map_err(GradeEnd::Fault)?;
+        match output {
+            GraderOutput::Refused { refused } => {
+                let why: String = refused.chars().take(SHOWN).collect();
+                let message = format!(
+                    "the model cannot be evaluated: {why}; try `rl eval` on it before you submit"
+                );
+                Err(GradeEnd::Refused(Refusal::new(RefusalCode::Model, message)))
+            }
+            GraderOutput::Busy { busy } => {
+                Err(GradeEnd::Busy(Busy(busy.chars().take(SHOWN).collect())))
+            }
+            GraderOutput::Scored { score, items: scores } => {
+                let of = (&self.id, part, items);
+                let checked = Results::check(model.digest(), of, self.aggregate, score, scores);
+                let unusable = |why| GradeEnd::Fault(Fault::Output { why, said: String::new() });
+                let mut results = checked.map_err(unusable)?;
+                results.seconds = began.elapsed().as_secs_f64();
+                results.attempts = attempt;
+                results.write(&self.results).map_err(GradeEnd::Fault)
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a grader is asked, and how it is started.
+
+use camino::Utf8PathBuf;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use tasks::task::TaskId;
+use worlds::Part;
+
+/// The version of jobs.
+const JOB_VERSION: u32 = 1;
+
+/// The grader that is used if none is named: this project's own.
+pub const GRADER: [&str; 9] =
+    ["rl", "eval", "--world", "{task}", "--part", "{part}", "--policy", "{model}", "--json"];
+
+/// What a grader gets on standard input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// Its version.
+    pub version: u32,
+    /// The folder of the task, with its sealed half.
+    pub task: Utf8PathBuf,
+    /// The name of the task.
+    pub id: TaskId,
+    /// Which items.
+    pub part: Part,
+    /// How many there are.
+    pub items: u64,
+    /// The folder of the model.
+    pub model: Utf8PathBuf,
+    /// The device, as the grader calls it.
+    pub device: String,
+}
+
+impl Job {
+    /// A job.
+    pub fn new(
+        task: Utf8PathBuf,
+        id: TaskId,
+        part: Part,
+        items: u64,
+        model: Utf8PathBuf,
+        device: String,
+    ) -> Self {
+        Self { version: JOB_VERSION, task, id, part, items, model, device }
+    }
+}
+
+/// How a grader is started.
+#[derive(Debug, Clone)]
+pub struct GraderCommand {
+    /// Program and arguments. `{task}`, `{part}`, `{model}` and `{device}` stand for those of the job.
+    pub line: Vec<String>,
+    /// Time that one attempt may take.
+    pub limit: Duration,
+    /// The program `posttrain`, which starts the grader so that it ends with the server.
+    pub launcher: Utf8PathBuf,
+}
+
+impl GraderCommand {
+    /// Program and arguments for a job.
+    pub(super) fn words(&self, job: &Job) -> Vec<String> {
+        let fill = |word: &String| {
+            word.replace("{task}", job.task.as_str())
+                .replace("{part}", job.part.name())
+                .replace("{model}", job.model.as_str())
+                .replace("{device}", &job.device)
+        };
+        self.line.iter().map(fill).collect()
+    }
+}

@@ -1,0 +1,21 @@
+//! The server: one task, one agent, one ledger.
+//!
+//! Requests of the agent come over HTTP and take a snapshot of what they submit; one thread grades, in
+//! order, and decides by the state alone what comes next. The operator has a socket of its own. No route
+//! sets a score, and nothing that an agent can write to is ever read back.
+
+mod access;
+mod answers;
+mod config;
+mod operator;
+mod plan;
+mod release;
+mod routes;
+mod server;
+mod shared;
+mod submit;
+mod views;
+mod worker;
+
+pub use config::{ServeConfig, ServeError};
+pub use server::GradingServer;

@@ -1,0 +1,14 @@
+//! The grading server as its users meet it: intake, graders, the served run, kills and audits.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod adapters;
+mod audits;
+mod commands;
+mod fixture;
+mod graders;
+mod hostile;
+mod intake;
+mod kills;
+mod restarts;
+mod served;
