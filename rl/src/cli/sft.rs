@@ -53,6 +53,11 @@ struct SftFlags {
     #[arg(long, value_name = "FOLDER")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     searches: Vec<Utf8PathBuf>,
+    /// Samples of guided runs, as `agents guide export` makes them: imitate what of them is to be
+    /// trained on, and no scripted agents; may be repeated.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["searches", "episodes", "data"])]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    samples: Vec<Utf8PathBuf>,
     /// Runs of `rl eval` (with `--split train`) or `rl train`: imitate the best of every four
     /// episodes on a task (`--set best_of=4`), and no scripted agents; may be repeated.
     #[arg(long, value_name = "FOLDER", conflicts_with = "searches")]

@@ -261,27 +261,34 @@ fn row(
     Ok(WorldRow::new(name, &episodes, faults))
 }
 
+/// The attempts at an item.
+#[derive(Debug, Default)]
+struct ItemEpisodes {
+    scores: Vec<f64>,
+    rewards: Vec<f64>,
+    tags: BTreeSet<String>,
+}
+
 impl WorldRow {
     fn new(policy: &str, episodes: &[Trajectory], faults: usize) -> Self {
-        let mut of_item: BTreeMap<&TaskId, (Vec<f64>, Vec<f64>, BTreeSet<String>)> =
-            BTreeMap::new();
+        let mut of_item: BTreeMap<&TaskId, ItemEpisodes> = BTreeMap::new();
         let mut tags: BTreeMap<String, usize> = BTreeMap::new();
         for episode in episodes {
             let Some(verdict) = episode.verdict() else { continue };
-            let (scores, rewards, seen) = of_item.entry(&episode.task).or_default();
-            scores.push(verdict.score);
-            rewards.push(verdict.reward);
-            seen.extend(verdict.tags.iter().cloned());
+            let found = of_item.entry(&episode.task).or_default();
+            found.scores.push(verdict.score);
+            found.rewards.push(verdict.reward);
+            found.tags.extend(verdict.tags.iter().cloned());
             verdict.tags.iter().for_each(|tag| *tags.entry(tag.clone()).or_default() += 1);
         }
         let mean_of = |values: &[f64]| mean(values.iter().copied());
-        let rewards: Vec<f64> = of_item.values().map(|(_, rewards, _)| mean_of(rewards)).collect();
+        let rewards: Vec<f64> = of_item.values().map(|found| mean_of(&found.rewards)).collect();
         let items: Vec<ItemScore> = of_item
             .into_iter()
-            .map(|(id, (scores, _, tags))| ItemScore {
+            .map(|(id, found)| ItemScore {
                 id: id.clone(),
-                score: mean_of(&scores),
-                tags,
+                score: mean_of(&found.scores),
+                tags: found.tags,
             })
             .collect();
         let scores: Vec<f64> = items.iter().map(|item| item.score).collect();

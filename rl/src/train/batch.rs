@@ -13,6 +13,7 @@ use crate::run::settings::{SettingsError, require};
 use crate::text::template::{ChatMessage, ChatRole, ChatTemplate, TemplateError};
 use crate::text::tokenizer::Tokenizer;
 use crate::train::loss;
+use agents::guide::export::Sample;
 use agents::trajectory::{Source, Trajectory, TurnRecord};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -90,13 +91,38 @@ impl TrainSequence {
         trajectory: &Trajectory,
         template: &ChatTemplate<&Tokenizer>,
     ) -> Result<Self, TemplateError> {
+        let failed = |turn: usize| trajectory.turns.get(turn).is_some_and(TurnRecord::failed);
+        Self::of_episode(trajectory, template, |turn, text| vec![(text, !failed(turn))])
+    }
+
+    /// A sample of a guided run, which says what of each turn is trained on.
+    ///
+    /// # Errors
+    /// As [`Self::from_demonstration`].
+    pub fn from_sample(
+        sample: &Sample,
+        template: &ChatTemplate<&Tokenizer>,
+    ) -> Result<Self, TemplateError> {
+        let segments = sample.trajectory.segments.iter().zip(sample.pieces());
+        let written = segments.filter(|(segment, _)| segment.source == Source::Model);
+        let turns: Vec<Vec<(&str, bool)>> = written.map(|(_, pieces)| pieces).collect();
+        Self::of_episode(&sample.trajectory, template, |turn, _| turns[turn].clone())
+    }
+
+    /// The texts of an episode; `pieces` gives those of a turn, in order, and whether each is trained
+    /// on.
+    fn of_episode<'a>(
+        trajectory: &'a Trajectory,
+        template: &ChatTemplate<&Tokenizer>,
+        pieces: impl Fn(usize, &'a str) -> Vec<(&'a str, bool)>,
+    ) -> Result<Self, TemplateError> {
         let mut sequence = Self::default();
         let mut prompt =
             trajectory.segments.iter().filter(|segment| segment.source == Source::Prompt);
         let system = prompt.next().map_or("", |segment| &segment.text);
         let user = prompt.next().map_or("", |segment| &segment.text);
         sequence.push(&template.prompt(system, user)?, false);
-        let mut turns = trajectory.turns.iter();
+        let mut turn = 0;
         // Messages that the next turn answers.
         let mut replies = Vec::new();
         for segment in &trajectory.segments {
@@ -104,14 +130,28 @@ impl TrainSequence {
                 Source::Prompt => (),
                 Source::Model => {
                     sequence.push_replies(&mut replies, template)?;
-                    let failed = turns.next().is_some_and(TurnRecord::failed);
-                    sequence.push(&template.answer(&segment.text)?, !failed);
+                    sequence.push_turn(&pieces(turn, &segment.text), template)?;
+                    turn += 1;
                 }
                 Source::Environment => replies.push(template.observed(&segment.text)),
                 Source::Guide => replies.push(ChatMessage::new(ChatRole::User, &segment.text)),
             }
         }
         Ok(sequence)
+    }
+
+    /// Appends a turn in pieces; the token that ends it goes with the last one.
+    fn push_turn(
+        &mut self,
+        pieces: &[(&str, bool)],
+        template: &ChatTemplate<&Tokenizer>,
+    ) -> Result<(), TemplateError> {
+        let Some(((last, is_trained), before)) = pieces.split_last() else { return Ok(()) };
+        for (text, is_trained) in before {
+            self.push(&template.tokenizer().encode(text)?, *is_trained);
+        }
+        self.push(&template.answer(last)?, *is_trained);
+        Ok(())
     }
 
     /// Appends the messages between two turns, none of them trained on.
@@ -311,7 +351,9 @@ impl<'s> MicroBatch<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::tokenizer::Pieces;
     use proptest::prelude::*;
+    use serde_json::json;
 
     fn sample(pieces: &[(&[i64], bool)]) -> TrainSequence {
         let mut sample = TrainSequence::default();
@@ -338,6 +380,52 @@ mod tests {
         assert_eq!(micro.target_positions, [1, 2, 4, 5]);
         assert_eq!(micro.targets, [3, 4, 6, 11]);
         assert_eq!(micro.members(), [(0, 3), (1, 1)]);
+    }
+
+    #[test]
+    fn samples_of_guided_runs_are_trained_on_where_they_say_so_and_advice_is_context() {
+        let text = |source: &str, text: &str| json!({"source": source, "text": text});
+        let record =
+            json!({"tool": "python", "has_thought": true, "outcome": "raised", "seconds": 0});
+        let sample: Sample = serde_json::from_value(json!({
+            "version": 1, "conversation": "run", "context": "keep",
+            "trained": ["nothing", "action", "whole"],
+            "trajectory": {
+                "version": 2, "task": "t", "agent": "a", "attempt": 0, "guided": true,
+                "segments": [
+                    text("prompt", "Be brief."), text("prompt", "Solve it."),
+                    text("model", "<think>one</think>\nfirst"), text("environment", "0.5"),
+                    text("model", "<think>two</think>\nsecond"), text("environment", "0.6"),
+                    text("guide", "Look at ratios."),
+                    text("model", "<think>three</think>\nthird"),
+                ],
+                "turns": [record, record, record],
+                "ending": "answered", "timed_out": false,
+                "outcome": {"mle": {"grade": null, "refusal": null}},
+                "reward": {"format": 0.0, "execution": 0.0, "tier": 0.0},
+            },
+        }))
+        .unwrap();
+        let texts = vec!["system user assistant Look at ratios first second third\n".into(); 3];
+        let tokenizer = Tokenizer::train(&texts, 300, Pieces::Lines).unwrap();
+        let template = ChatTemplate::new(&tokenizer).unwrap();
+        let sequence = TrainSequence::from_sample(&sample, &template).unwrap();
+        let of = |trained: bool| {
+            let kept = sequence.ids.iter().zip(&sequence.trained);
+            let ids: Vec<i64> = kept.filter(|(_, is)| **is == trained).map(|(id, _)| *id).collect();
+            tokenizer.decode(&ids).unwrap()
+        };
+        // Failed turns are trained on where a person kept them.
+        assert_eq!(of(true), "\nsecond<|im_end|><think>three</think>\nthird<|im_end|>");
+        assert!(
+            of(false).contains(
+                "</tool_response><|im_end|>\n<|im_start|>user\nLook at ratios.<|im_end|>"
+            )
+        );
+        // The same episode without verdicts: failed turns are context.
+        let plain = TrainSequence::from_demonstration(&sample.trajectory, &template).unwrap();
+        assert!(plain.trained.iter().all(|trained| !trained));
+        assert_eq!(tokenizer.decode(&plain.ids).unwrap(), tokenizer.decode(&sequence.ids).unwrap());
     }
 
     #[test]

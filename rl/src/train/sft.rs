@@ -35,7 +35,9 @@ use crate::train::learner::{Learner, TrainingLoss, UpdateStats};
 use crate::train::native::NativeLearner;
 use agents::scaffold::runner::ScriptedError;
 use camino::Utf8Path;
-use demonstrations::{check_format, demonstrate, fresh, from_episodes, from_expert, from_searches};
+use demonstrations::{
+    check_format, demonstrate, fresh, from_episodes, from_expert, from_samples, from_searches,
+};
 use example::Example;
 use rand::seq::SliceRandom;
 use serde::Serialize;
@@ -188,6 +190,9 @@ fn examples(
 ) -> Result<Vec<Example>, SftError> {
     if !settings.data.is_empty() {
         return data::read(&settings.data);
+    }
+    if !settings.samples.is_empty() {
+        return from_samples(settings);
     }
     let demonstrations = if !settings.searches.is_empty() {
         from_searches(settings, out)

@@ -83,7 +83,7 @@ pub(super) struct ServeArgs {
     #[arg(long)]
     until_final: bool,
     /// The grader, which gets a job as JSON on standard input and prints a result: program and
-    /// arguments, in which {task}, {part}, {model} and {device} are replaced. Default: `rl eval`.
+    /// arguments, in which {task}, {part}, {model}, {device} and {scratch} are replaced. Default: `rl eval`.
     #[arg(last = true, value_name = "GRADER")]
     grader: Vec<String>,
 }

@@ -7,7 +7,9 @@ use crate::fault::Fault;
 use crate::intake::SealedModel;
 use crate::ledger::{Aggregate, Scored};
 use crate::refusal::{Refusal, RefusalCode};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use std::io::ErrorKind;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use tasks::task::TaskId;
@@ -17,6 +19,16 @@ use worlds::Part;
 const ATTEMPTS: u32 = 2;
 /// Characters of a grader's refusal that an agent is shown.
 const SHOWN: usize = 500;
+/// The folder for the grader's own files, beside that of results.
+const SCRATCH: &str = "scratch";
+
+/// Removes a folder, if it is there: a server that was killed leaves one.
+fn clear(folder: &Utf8Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
 
 /// Everything that a grading needs but the model.
 #[derive(Debug)]
@@ -48,6 +60,12 @@ pub enum GradeEnd {
     Busy(Busy),
     /// A fault of ours, for the second time.
     Fault(Fault),
+}
+
+impl From<std::io::Error> for GradeEnd {
+    fn from(error: std::io::Error) -> Self {
+        Self::Fault(error.into())
+    }
 }
 
 impl Grading {
@@ -89,9 +107,16 @@ impl Grading {
         stopping: &AtomicBool,
     ) -> Result<Scored, GradeEnd> {
         let (task, id) = (self.task.clone(), self.id.clone());
-        let job = Job::new(task, id, part, items, model.path().to_owned(), self.device.clone());
+        // Beside the results: what a grader writes may hold sealed items.
+        let scratch = self.results.with_file_name(SCRATCH);
+        clear(&scratch)?;
+        fs::create_dir(&scratch)?;
+        let (model_folder, device) = (model.path().to_owned(), self.device.clone());
+        let job = Job::new(task, id, part, items, model_folder, device, scratch.clone());
         let began = Instant::now();
-        let output = child::run(&self.command, &job, stopping).map_err(GradeEnd::Fault)?;
+        let output = child::run(&self.command, &job, stopping);
+        clear(&scratch)?;
+        let output = output.map_err(GradeEnd::Fault)?;
         match output {
             GraderOutput::Refused { refused } => {
                 let why: String = refused.chars().take(SHOWN).collect();

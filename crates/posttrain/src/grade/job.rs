@@ -10,8 +10,21 @@ use worlds::Part;
 const JOB_VERSION: u32 = 1;
 
 /// The grader that is used if none is named: this project's own.
-pub const GRADER: [&str; 9] =
-    ["rl", "eval", "--world", "{task}", "--part", "{part}", "--policy", "{model}", "--json"];
+pub const GRADER: [&str; 13] = [
+    "rl",
+    "eval",
+    "--world",
+    "{task}",
+    "--part",
+    "{part}",
+    "--policy",
+    "model={model}",
+    "--device",
+    "{device}",
+    "--json",
+    "--out",
+    "{scratch}",
+];
 
 /// What a grader gets on standard input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +43,8 @@ pub struct Job {
     pub model: Utf8PathBuf,
     /// The device, as the grader calls it.
     pub device: String,
+    /// An empty folder for the grader's own files, which is removed after it.
+    pub scratch: Utf8PathBuf,
 }
 
 impl Job {
@@ -41,15 +56,17 @@ impl Job {
         items: u64,
         model: Utf8PathBuf,
         device: String,
+        scratch: Utf8PathBuf,
     ) -> Self {
-        Self { version: JOB_VERSION, task, id, part, items, model, device }
+        Self { version: JOB_VERSION, task, id, part, items, model, device, scratch }
     }
 }
 
 /// How a grader is started.
 #[derive(Debug, Clone)]
 pub struct GraderCommand {
-    /// Program and arguments. `{task}`, `{part}`, `{model}` and `{device}` stand for those of the job.
+    /// Program and arguments. `{task}`, `{part}`, `{model}`, `{device}` and `{scratch}` stand for those
+    /// of the job.
     pub line: Vec<String>,
     /// Time that one attempt may take.
     pub limit: Duration,
@@ -65,6 +82,7 @@ impl GraderCommand {
                 .replace("{part}", job.part.name())
                 .replace("{model}", job.model.as_str())
                 .replace("{device}", &job.device)
+                .replace("{scratch}", job.scratch.as_str())
         };
         self.line.iter().map(fill).collect()
     }

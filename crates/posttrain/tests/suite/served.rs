@@ -153,7 +153,8 @@ fn what_arrives_in_time_is_graded_and_what_comes_later_is_not_taken() {
 #[test]
 fn deadline_is_kept_within_two_seconds_and_operator_pauses_and_ends() {
     let place = Place::new();
-    let server = started(&place, &["--budget", "3s"]);
+    // It serves until it is dropped.
+    let _server = started(&place, &["--budget", "3s"]);
     let began = Instant::now();
     assert_eq!(Server::operator(&place, "POST", "/pause")["state"], "paused");
     std::thread::sleep(Duration::from_millis(700));

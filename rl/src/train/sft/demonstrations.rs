@@ -11,6 +11,7 @@ use crate::run::view::Stages;
 use crate::text::tokenizer::{Pieces, Tokenizer, TokenizerError};
 use crate::world::{self, TrainingItems};
 use agents::grammar::ToolCallFormat;
+use agents::guide::export::read_samples;
 use agents::scaffold::react::MleWorld;
 use agents::scaffold::runner::{RunnerContext, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::ScriptStyle;
@@ -187,6 +188,25 @@ pub(super) fn from_expert(folder: &Utf8Path, out: &Utf8Path) -> Result<Vec<Traje
         .collect::<Result<Vec<_>, _>>()?;
     write(&path, &demonstrations)?;
     Ok(demonstrations)
+}
+
+/// The samples of guided runs on training tasks of the corpus, in their order.
+pub(super) fn from_samples(settings: &SftSettings) -> Result<Vec<Example>, SftError> {
+    let train = training_tasks(settings)?;
+    let (mut chosen, mut all) = (Vec::new(), 0);
+    for folder in &settings.samples {
+        for sample in read_samples(folder)? {
+            all += 1;
+            if train.contains(&sample.trajectory.task) {
+                chosen.push(sample);
+            }
+        }
+    }
+    if chosen.is_empty() {
+        return Err(SftError::NoSamples { all });
+    }
+    tracing::info!(all, chosen = chosen.len(), "samples of guided runs");
+    Ok(chosen.into_iter().map(|sample| Example::Guided(Box::new(sample))).collect())
 }
 
 /// Checks that the scripts to imitate, if there are any, stand in calls of `format`.

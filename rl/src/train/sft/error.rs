@@ -6,6 +6,7 @@ use crate::checkpoint::policy::PolicyError;
 use crate::text::template::TemplateError;
 use crate::text::tokenizer::TokenizerError;
 use crate::train::learner::LearnerError;
+use agents::guide::export::SampleError;
 use agents::scaffold::runner::ScriptedError;
 use agents::search::samples::SearchReadError;
 use agents::trajectory::TrajectoryError;
@@ -51,6 +52,18 @@ pub enum SftError {
     /// Files without examples.
     #[error("the files of `--data` have no lines; give one JSON object a line (docs/WORLDS.md)")]
     NoExamples,
+    /// Samples of guided runs could not be read.
+    #[error(transparent)]
+    Samples(#[from] SampleError),
+    /// No sample of guided runs is on a training task.
+    #[error(
+        "none of {all} samples is on a training task of the corpus; give the corpus that the guided \
+         runs played"
+    )]
+    NoSamples {
+        /// Samples in all.
+        all: usize,
+    },
     /// A folder without episodes.
     #[error("`{0}` has no episodes; give the folder of a run of `rl eval` or `rl train`")]
     NoEpisodes(Utf8PathBuf),

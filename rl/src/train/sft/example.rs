@@ -4,6 +4,7 @@ use crate::text::template::TemplateError;
 use crate::text::template::{ChatMessage, ChatRole, ChatTemplate, ChatTemplateOptions};
 use crate::text::tokenizer::Tokenizer;
 use crate::train::batch::TrainSequence;
+use agents::guide::export::Sample;
 use agents::trajectory::Trajectory;
 
 /// One example.
@@ -11,6 +12,8 @@ use agents::trajectory::Trajectory;
 pub(super) enum Example {
     /// An episode.
     Episode(Box<Trajectory>),
+    /// A sample of a guided run.
+    Guided(Box<Sample>),
     /// A conversation, whose assistant's messages are imitated.
     Conversation(Vec<ChatMessage>),
     /// A text without roles, all of which is imitated.
@@ -28,6 +31,7 @@ impl Example {
     ) -> Result<TrainSequence, TemplateError> {
         match self {
             Self::Episode(episode) => TrainSequence::from_demonstration(episode, template),
+            Self::Guided(sample) => TrainSequence::from_sample(sample, template),
             Self::Conversation(messages) => conversation(messages, template),
             Self::Text(text) => {
                 let mut sequence = TrainSequence::default();
@@ -42,15 +46,18 @@ impl Example {
     /// Its texts, in order, for a vocabulary.
     pub(super) fn texts(&self) -> Vec<String> {
         match self {
-            Self::Episode(episode) => {
-                episode.segments.iter().map(|segment| segment.text.clone()).collect()
-            }
+            Self::Episode(episode) => texts_of(episode),
+            Self::Guided(sample) => texts_of(&sample.trajectory),
             Self::Conversation(messages) => {
                 messages.iter().filter_map(|message| message.content.clone()).collect()
             }
             Self::Text(text) => vec![text.clone()],
         }
     }
+}
+
+fn texts_of(episode: &Trajectory) -> Vec<String> {
+    episode.segments.iter().map(|segment| segment.text.clone()).collect()
 }
 
 /// The messages before the assistant's first as the template opens a conversation; then message

@@ -56,6 +56,7 @@ fn is_of_four(count: &usize) -> bool {
 /// | --- | --- | --- |
 /// | `world` | none | the folder of a task of a suite (`docs/WORLDS.md`), instead of a corpus |
 /// | `data` | none | files with examples, instead of a corpus |
+/// | `samples` | none | folders of samples of guided runs that are imitated instead of scripted agents |
 /// | `searches` | none | folders of searches whose good answers are imitated instead of scripted agents |
 /// | `episodes` | none | folders of evaluations or runs whose best episodes are imitated instead |
 /// | `best_of` | 4 | of how many episodes on a task the best one is imitated |
@@ -88,6 +89,10 @@ pub struct SftSettings {
     /// `prompt` and `completion`, or with `text`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub data: Vec<Utf8PathBuf>,
+    /// Folders of samples of guided runs (`agents guide export`). With any, the policy imitates what
+    /// of them is to be trained on, on training tasks, and not scripted agents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<Utf8PathBuf>,
     /// Folders of searches on tasks of the corpus. With any, the policy imitates their good answers
     /// and not scripted agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -150,6 +155,7 @@ impl SftSettings {
             tasks: Utf8PathBuf::new(),
             world: None,
             data: Vec::new(),
+            samples: Vec::new(),
             searches: Vec::new(),
             episodes: Vec::new(),
             best_of: of_four(),
@@ -224,6 +230,13 @@ impl Validate for SftSettings {
             "searches",
             &"given",
             "left out where there is a `world`: searches are on tasks of a corpus",
+        )?;
+        let has_others = !self.searches.is_empty() || !self.episodes.is_empty();
+        require(
+            self.samples.is_empty() || !has_others,
+            "samples",
+            &"given",
+            "left out where there are `searches` or `episodes`: one of them is imitated",
         )?;
         require(self.attempts > 0, "attempts", &self.attempts, "at least 1")?;
         require(self.best_of > 0, "best_of", &self.best_of, "at least 1")?;
