@@ -299,7 +299,8 @@ impl State {
             Outcome::Graded(scored) => Some(scored.seconds),
             _ => None,
         });
-        graded.sum()
+        // A sum of nothing is -0.
+        graded.fold(0.0, |sum, seconds| sum + seconds)
     }
 
     /// Whether the score of this model is known: of which submission, or none for the base.
