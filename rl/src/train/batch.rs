@@ -352,6 +352,7 @@ impl<'s> MicroBatch<'s> {
 mod tests {
     use super::*;
     use crate::text::tokenizer::Pieces;
+    use jail::exec::Outcome;
     use proptest::prelude::*;
     use serde_json::json;
 
