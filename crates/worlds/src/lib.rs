@@ -4,7 +4,8 @@
 //!
 //! Every environment implements [`Kind`] and is played as an `agents::play::World`, so rollouts,
 //! training and evaluation need no code of their own for it. Nothing here opens a socket or starts
-//! a process, and what is written is the same bytes on any machine and any number of threads.
+//! a process: an environment that judges programs runs them in the [`Runner`] that it is given.
+//! What is written is the same bytes on any machine and any number of threads.
 
 pub mod arithmetic;
 mod bm25;
@@ -17,6 +18,8 @@ mod kind;
 mod name;
 mod part;
 mod playing;
+pub mod programs;
+mod runner;
 pub mod search;
 pub mod shop;
 mod spec;
@@ -29,6 +32,7 @@ pub use generate::GenerateError;
 pub use kind::{Answer, Episode, Kind, Outline, Scale, Sizes};
 pub use name::WorldName;
 pub use part::{Part, item_id};
+pub use runner::{ProgramRun, Runner};
 pub use spec::{Direction, Limits, Sampling, Source, SpecError, TaskKind, TaskSpec};
 pub use suite::{Suite, SuiteEntry, SuiteError, SuiteName, SuiteRequest};
 pub use world::{Environment, GeneratedWorld};
