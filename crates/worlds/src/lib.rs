@@ -8,6 +8,7 @@
 //! What is written is the same bytes on any machine and any number of threads.
 
 pub mod arithmetic;
+mod base_text;
 mod bm25;
 mod demonstrate;
 mod folder;
@@ -27,6 +28,7 @@ mod spec;
 mod suite;
 mod world;
 
+pub use base_text::{BaseTextError, BaseTextSettings, Document, DocumentKind, EXPOSURE, base_text};
 pub use demonstrate::{DemonstrationError, demonstrate};
 pub use folder::{FolderError, SealedDir, TaskFolder};
 pub use generate::GenerateError;
