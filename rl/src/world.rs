@@ -5,6 +5,9 @@ use crate::rollout::RolloutSettings;
 use crate::run::settings::{SettingsError, require};
 use agents::scaffold::react::EpisodeRules;
 use camino::{Utf8Path, Utf8PathBuf};
+use jail::exec::{Sandbox, SandboxOptions, StartError};
+use jail::python::{PythonEnv, PythonError};
+use std::sync::Arc;
 use tasks::task::TaskId;
 use worlds::{Environment, FolderError, Part, TaskFolder, TaskSpec};
 
@@ -23,12 +26,38 @@ pub struct TrainingItems {
     pub held_out: Vec<TaskId>,
 }
 
+/// Why a task of a suite cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldError {
+    /// Its folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The sandbox that runs what policies write cannot be started.
+    #[error("failed to start the sandbox that runs a policy's programs")]
+    Sandbox(#[from] StartError),
+    /// There is no Python for them.
+    #[error(transparent)]
+    Python(#[from] PythonError),
+}
+
+/// The environment, with a sandbox if it judges by runs of programs.
+fn playable(mut world: Box<dyn Environment>) -> Result<Box<dyn Environment>, WorldError> {
+    if world.runs_programs() {
+        // Programs import nothing.
+        let options =
+            SandboxOptions { modules: Vec::new(), warm_up: false, ..SandboxOptions::default() };
+        let sandbox = Sandbox::start(&PythonEnv::locate()?, options, &[])?;
+        world.set_runner(Arc::new(sandbox));
+    }
+    Ok(world)
+}
+
 /// The public half of a task.
 ///
 /// # Errors
-/// [`FolderError`].
-pub fn open_train(folder: &Utf8Path) -> Result<TrainingItems, FolderError> {
-    let world = TaskFolder::open(folder)?.train()?;
+/// [`WorldError`].
+pub fn open_train(folder: &Utf8Path) -> Result<TrainingItems, WorldError> {
+    let world = playable(TaskFolder::open(folder)?.train()?)?;
     let (mut train, mut held_out) = (Vec::new(), Vec::new());
     for (place, id) in world.items().into_iter().enumerate() {
         let is_last = place % HELD_OUT_EVERY == HELD_OUT_EVERY - 1;
@@ -37,18 +66,27 @@ pub fn open_train(folder: &Utf8Path) -> Result<TrainingItems, FolderError> {
     Ok(TrainingItems { world, train, held_out })
 }
 
+/// Whether there is something to train on, without playing it.
+///
+/// # Errors
+/// [`WorldError`].
+pub(crate) fn check_train(folder: &Utf8Path) -> Result<(), WorldError> {
+    TaskFolder::open(folder)?.train()?;
+    Ok(())
+}
+
 /// The items of a part. Sealed ones are for graders: code that runs on behalf of an agent has a
 /// folder without them.
 ///
 /// # Errors
-/// [`FolderError`].
-pub fn open_part(folder: &Utf8Path, part: Part) -> Result<Box<dyn Environment>, FolderError> {
+/// [`WorldError`].
+pub fn open_part(folder: &Utf8Path, part: Part) -> Result<Box<dyn Environment>, WorldError> {
     let task = TaskFolder::open(folder)?;
-    match part {
+    playable(match part {
         Part::Train => task.train(),
         Part::Dev => task.sealed()?.dev(),
         Part::Test => task.sealed()?.test(),
-    }
+    }?)
 }
 
 /// The spec of the task in `folder`.

@@ -11,8 +11,11 @@
 #![expect(clippy::print_stdout, reason = "it prints items")]
 
 use agents::play::{Closed, Reply};
-use agents::trajectory::EpisodeOutcome;
+use agents::trajectory::{EnvironmentVerdict, EpisodeOutcome};
+use jail::exec::{Sandbox, SandboxOptions};
+use jail::python::PythonEnv;
 use std::error::Error;
+use std::sync::Arc;
 use tasks::stream::Stream;
 use worlds::{Environment, Part, Scale, WorldName, demonstrate};
 
@@ -32,28 +35,44 @@ fn main() -> Result<(), Box<dyn Error>> {
     for name in &arguments.worlds {
         if arguments.summary {
             for part in Part::ALL {
-                summarise(&*name.generate(part, arguments.scale, arguments.seed)?, &arguments)?;
+                summarise(&*world(*name, part, &arguments)?, &arguments)?;
             }
         } else {
-            show(&*name.generate(arguments.part, arguments.scale, arguments.seed)?, &arguments)?;
+            show(&*world(*name, arguments.part, &arguments)?, &arguments)?;
         }
     }
     Ok(())
 }
 
-/// Prints the mean score of the oracle and the random player, the mean reward of the expert, and
+/// The items of a part, with a sandbox where programs are run.
+fn world(
+    name: WorldName,
+    part: Part,
+    arguments: &Arguments,
+) -> Result<Box<dyn Environment>, Box<dyn Error>> {
+    let mut world = name.generate(part, arguments.scale, arguments.seed)?;
+    if world.runs_programs() {
+        let options =
+            SandboxOptions { modules: Vec::new(), warm_up: false, ..SandboxOptions::default() };
+        world.set_runner(Arc::new(Sandbox::start(&PythonEnv::locate()?, options, &[])?));
+    }
+    Ok(world)
+}
+
+/// Prints the score of the oracle and of the random player, the mean reward of the expert, and
 /// the words of prompts.
 fn summarise(world: &dyn Environment, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let items = world.items();
-    let (mut oracle, mut random, mut expert, mut words, mut most) = (0.0, 0.0, 0.0, 0, 0);
+    let (mut oracle, mut random) = (Vec::new(), Vec::new());
+    let (mut expert, mut words, mut most) = (0.0, 0, 0);
     for &item in &items {
         let mut play = world.open(item)?;
         for turn in world.solve(item).unwrap_or_default() {
             play.respond(&turn)?;
         }
-        oracle += score(&play.close()?);
+        oracle.extend(verdict(play.close()?));
         let stream = Stream::root(arguments.seed).child(item.as_str());
-        random += score(&world.play_at_random(item, stream)?);
+        random.extend(verdict(world.play_at_random(item, stream)?));
         if world.part() == Part::Train {
             expert += demonstrate(world, item)?.reward.total();
         }
@@ -68,24 +87,29 @@ fn summarise(world: &dyn Environment, arguments: &Arguments) -> Result<(), Box<d
         Part::Dev | Part::Test => "-".to_owned(),
     };
     println!(
-        "{:10} {:5} {:5} items: oracle {:.3}, expert {expert}, random {:.4}; prompts of {} words, \
+        "{:12} {:5} {:5} items: oracle {:.3}, expert {expert}, random {:.4}; prompts of {} words, \
          at most {most}",
         world.spec().id.as_str(),
         world.part().name(),
         items.len(),
-        oracle / count,
-        random / count,
+        score(world, &oracle),
+        score(world, &random),
         words / items.len().max(1),
     );
     Ok(())
 }
 
-/// The score of an episode in one of these environments.
-fn score(closed: &Closed) -> f64 {
-    match &closed.outcome {
-        EpisodeOutcome::World(verdict) => verdict.score,
-        EpisodeOutcome::Mle(_) => 0.0,
+/// The verdict on an episode in one of these environments.
+fn verdict(closed: Closed) -> Option<EnvironmentVerdict> {
+    match closed.outcome {
+        EpisodeOutcome::World(verdict) => Some(verdict),
+        EpisodeOutcome::Mle(_) => None,
     }
+}
+
+/// The score of a player.
+fn score(world: &dyn Environment, verdicts: &[EnvironmentVerdict]) -> f64 {
+    world.score(&verdicts.iter().collect::<Vec<_>>()).unwrap_or_default()
 }
 
 fn show(world: &dyn Environment, arguments: &Arguments) -> Result<(), Box<dyn Error>> {

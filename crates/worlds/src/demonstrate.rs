@@ -1,7 +1,7 @@
 //! Episodes of the expert on training items, as trajectories to train on.
 
 use crate::world::Environment;
-use agents::play::{Conversation, EpisodeFault, EpisodeKey, Reply};
+use agents::play::{Conversation, EpisodeFault, EpisodeKey, Play, Reply};
 use agents::prompt::PromptError;
 use agents::trajectory::{EpisodeEnding, Segment, Source, Trajectory};
 use tasks::task::TaskId;
@@ -29,11 +29,41 @@ pub fn demonstrate(
     item: &TaskId,
 ) -> Result<Trajectory, DemonstrationError> {
     let turns = world.expert(item).ok_or_else(|| DemonstrationError::NotTrain(item.clone()))?;
+    let Played { segments, ending, play } = play_turns(world, item, turns)?;
+    let key = EpisodeKey { task: item, agent: "expert", number: 0 };
+    let conversation = Conversation { segments, omissions: Vec::new(), ending };
+    Ok(play.close()?.trajectory(key, conversation))
+}
+
+/// An episode after some turns.
+pub(crate) struct Played<'a> {
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) ending: EpisodeEnding,
+    pub(crate) play: Box<dyn Play + 'a>,
+}
+
+/// The messages that open an episode.
+///
+/// # Errors
+/// [`DemonstrationError::Prompt`].
+pub(crate) fn opening(
+    world: &dyn Environment,
+    item: &TaskId,
+) -> Result<Vec<Segment>, DemonstrationError> {
     let prompt = world.prompt(item)?;
-    let mut segments = vec![
-        Segment::text(Source::Prompt, prompt.system),
-        Segment::text(Source::Prompt, prompt.user),
-    ];
+    Ok([prompt.system, prompt.user].map(|text| Segment::text(Source::Prompt, text)).to_vec())
+}
+
+/// Plays turns until they or the episode are over.
+///
+/// # Errors
+/// [`DemonstrationError`].
+pub(crate) fn play_turns<'a>(
+    world: &'a dyn Environment,
+    item: &TaskId,
+    turns: Vec<String>,
+) -> Result<Played<'a>, DemonstrationError> {
+    let mut segments = opening(world, item)?;
     let mut play = world.open(item)?;
     let mut ending = EpisodeEnding::Budget;
     for turn in turns {
@@ -49,7 +79,5 @@ pub fn demonstrate(
             }
         }
     }
-    let key = EpisodeKey { task: item, agent: "expert", number: 0 };
-    let conversation = Conversation { segments, omissions: Vec::new(), ending };
-    Ok(play.close()?.trajectory(key, conversation))
+    Ok(Played { segments, ending, play })
 }

@@ -4,31 +4,38 @@
 //!
 //! Every environment implements [`Kind`] and is played as an `agents::play::World`, so rollouts,
 //! training and evaluation need no code of their own for it. Nothing here opens a socket or starts
-//! a process, and what is written is the same bytes on any machine and any number of threads.
+//! a process: an environment that judges programs runs them in the [`Runner`] that it is given.
+//! What is written is the same bytes on any machine and any number of threads.
 
 pub mod arithmetic;
+mod base_text;
 mod bm25;
 mod demonstrate;
 mod folder;
 mod generate;
 pub mod grams;
 pub mod household;
+pub mod instructions;
 mod kind;
 mod name;
 mod part;
 mod playing;
+pub mod programs;
+mod runner;
 pub mod search;
 pub mod shop;
 mod spec;
 mod suite;
 mod world;
 
+pub use base_text::{BaseTextError, BaseTextSettings, Document, DocumentKind, EXPOSURE, base_text};
 pub use demonstrate::{DemonstrationError, demonstrate};
 pub use folder::{FolderError, SealedDir, TaskFolder};
 pub use generate::GenerateError;
 pub use kind::{Answer, Episode, Kind, Outline, Scale, Sizes};
 pub use name::WorldName;
 pub use part::{Part, item_id};
+pub use runner::{ProgramRun, Runner};
 pub use spec::{Direction, Limits, Sampling, Source, SpecError, TaskKind, TaskSpec};
 pub use suite::{Suite, SuiteEntry, SuiteError, SuiteName, SuiteRequest};
 pub use world::{Environment, GeneratedWorld};

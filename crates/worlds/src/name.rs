@@ -3,8 +3,10 @@
 use crate::arithmetic::Arithmetic;
 use crate::generate::{GenerateError, as_text, generate};
 use crate::household::Household;
+use crate::instructions::Instructions;
 use crate::kind::{Kind, Outline, Scale};
 use crate::part::Part;
+use crate::programs::Programs;
 use crate::search::Search;
 use crate::shop::Shop;
 use crate::spec::TaskSpec;
@@ -20,6 +22,10 @@ use tasks::task::TaskId;
 pub enum WorldName {
     /// Word problems ([`crate::arithmetic`]).
     Arithmetic,
+    /// Functions to write ([`crate::programs`]).
+    Programs,
+    /// Short texts with checkable wishes ([`crate::instructions`]).
+    Instructions,
     /// Rooms, things and goals ([`crate::household`]).
     Household,
     /// A catalogue and a purchase ([`crate::shop`]).
@@ -49,6 +55,8 @@ macro_rules! dispatch {
     ($name:expr, $function:ident ( $($argument:expr),* )) => {
         match $name {
             WorldName::Arithmetic => $function::<Arithmetic>($($argument),*),
+            WorldName::Programs => $function::<Programs>($($argument),*),
+            WorldName::Instructions => $function::<Instructions>($($argument),*),
             WorldName::Household => $function::<Household>($($argument),*),
             WorldName::Shop => $function::<Shop>($($argument),*),
             WorldName::Search => $function::<Search>($($argument),*),
@@ -58,7 +66,14 @@ macro_rules! dispatch {
 
 impl WorldName {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Arithmetic, Self::Household, Self::Shop, Self::Search];
+    pub const ALL: [Self; 6] = [
+        Self::Arithmetic,
+        Self::Programs,
+        Self::Instructions,
+        Self::Household,
+        Self::Shop,
+        Self::Search,
+    ];
 
     /// The name as in files and ids.
     pub fn name(self) -> &'static str {

@@ -1,27 +1,47 @@
 //! An episode of any [`Kind`](crate::Kind) as the rollout sees it: turns, records, limits.
 
 use crate::kind::Episode;
+use crate::runner::Runner;
 use agents::play::{Closed, EpisodeFault, Play, Reply};
 use agents::trajectory::{EpisodeEnding, Tool, TurnRecord};
 
 /// An open episode with its limit of turns.
 #[derive(Debug)]
-pub(crate) struct Playing<E> {
+pub(crate) struct Playing<'a, E> {
     episode: E,
+    runner: Option<&'a dyn Runner>,
     limit: usize,
     turns: Vec<TurnRecord>,
     over: bool,
+    /// Whether a run had an end that it might not have again.
+    unrepeatable: bool,
 }
 
-impl<E: Episode> Playing<E> {
-    /// An episode that ends after `limit` turns at the latest.
-    pub(crate) fn new(episode: E, limit: u32) -> Self {
-        Self { episode, limit: limit as usize, turns: Vec::new(), over: false }
+impl<'a, E: Episode> Playing<'a, E> {
+    /// An episode that ends after `limit` turns at the latest. One with a script needs a runner.
+    pub(crate) fn new(episode: E, runner: Option<&'a dyn Runner>, limit: u32) -> Self {
+        let (turns, limit) = (Vec::new(), limit as usize);
+        Self { episode, runner, limit, turns, over: false, unrepeatable: false }
     }
 
     /// The state of the environment.
     pub(crate) fn episode(&self) -> &E {
         &self.episode
+    }
+
+    /// Runs the script of an episode that is over, if it has one.
+    fn run(&mut self) -> Result<(), EpisodeFault> {
+        let (Some(script), Some(runner)) = (self.episode.script(), self.runner) else {
+            return Ok(());
+        };
+        let run = runner.run(&script)?;
+        self.unrepeatable = !run.is_repeatable();
+        if let Some(turn) = self.turns.last_mut() {
+            turn.outcome = Some(run.outcome.clone());
+            turn.seconds = run.wall.as_secs_f64();
+        }
+        self.episode.take_run(&run);
+        Ok(())
     }
 
     /// The same as [`Play::close`], without a box.
@@ -30,7 +50,7 @@ impl<E: Episode> Playing<E> {
     }
 }
 
-impl<E: Episode> Play for Playing<E> {
+impl<E: Episode> Play for Playing<'_, E> {
     fn respond(&mut self, text: &str) -> Result<Reply, EpisodeFault> {
         if self.over {
             return Err(EpisodeFault::Over);
@@ -44,6 +64,9 @@ impl<E: Episode> Play for Playing<E> {
             cached: false,
         });
         self.over = answer.over || self.turns.len() >= self.limit;
+        if self.over {
+            self.run()?;
+        }
         Ok(match (answer.over, self.over) {
             (true, _) => Reply::End(EpisodeEnding::Answered),
             (false, true) => Reply::End(EpisodeEnding::Budget),
@@ -56,7 +79,7 @@ impl<E: Episode> Play for Playing<E> {
     }
 
     fn is_repeatable(&self) -> bool {
-        true
+        !self.unrepeatable
     }
 
     fn close(self: Box<Self>) -> Result<Closed, EpisodeFault> {

@@ -3,10 +3,13 @@
 use crate::kind::{Kind, Scale};
 use crate::part::Part;
 use crate::playing::Playing;
+use crate::runner::Runner;
 use crate::spec::TaskSpec;
 use agents::play::{Closed, EpisodeFault, Play, Reply, World};
 use agents::prompt::{Prompt, PromptError};
+use agents::trajectory::EnvironmentVerdict;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use tasks::stream::Stream;
 use tasks::task::TaskId;
@@ -25,6 +28,18 @@ pub trait Environment: World {
 
     /// The ids of all items, in order.
     fn items(&self) -> Vec<&TaskId>;
+
+    /// Whether episodes are judged by runs of what the policy wrote. Such an environment opens no
+    /// episode before it has a runner.
+    fn runs_programs(&self) -> bool;
+
+    /// Hands in what runs programs. Environments that run none ignore it.
+    fn set_runner(&mut self, runner: Arc<dyn Runner>);
+
+    /// The score of a policy from its verdicts, one an item, in any order: in [0, 1], and by most
+    /// kinds the mean of their scores ([`Kind::score`]). `None` without verdicts, or where one is of
+    /// another kind.
+    fn score(&self, verdicts: &[&EnvironmentVerdict]) -> Option<f64>;
 
     /// The turns of an oracle, which earn full marks; `None` if there is no such item.
     fn solve(&self, item: &TaskId) -> Option<Vec<String>>;
@@ -54,6 +69,7 @@ pub struct GeneratedWorld<K: Kind> {
     part: Part,
     ground: K::Ground,
     items: BTreeMap<TaskId, K::Item>,
+    runner: Option<Arc<dyn Runner>>,
 }
 
 impl<K: Kind> GeneratedWorld<K> {
@@ -64,7 +80,7 @@ impl<K: Kind> GeneratedWorld<K> {
         ground: K::Ground,
         items: BTreeMap<TaskId, K::Item>,
     ) -> Self {
-        Self { spec, part, ground, items }
+        Self { spec, part, ground, items, runner: None }
     }
 
     /// The item with this id.
@@ -81,10 +97,14 @@ impl<K: Kind> GeneratedWorld<K> {
         self.spec.scale()
     }
 
-    fn start(&self, item: &TaskId) -> Result<Playing<K::Episode<'_>>, EpisodeFault> {
+    fn start(&self, item: &TaskId) -> Result<Playing<'_, K::Episode<'_>>, EpisodeFault> {
         let found = self.items.get(item);
         let found = found.ok_or_else(|| EpisodeFault::UnknownItem(item.clone()))?;
-        Ok(Playing::new(K::open(&self.ground, found), self.spec.limits.turns))
+        if K::RUNS_PROGRAMS && self.runner.is_none() {
+            return Err(EpisodeFault::NoRunner(item.clone()));
+        }
+        let runner = self.runner.as_deref();
+        Ok(Playing::new(K::open(&self.ground, found), runner, self.spec.limits.turns))
     }
 }
 
@@ -114,6 +134,18 @@ impl<K: Kind> Environment for GeneratedWorld<K> {
 
     fn items(&self) -> Vec<&TaskId> {
         self.items.keys().collect()
+    }
+
+    fn runs_programs(&self) -> bool {
+        K::RUNS_PROGRAMS
+    }
+
+    fn set_runner(&mut self, runner: Arc<dyn Runner>) {
+        self.runner = Some(runner);
+    }
+
+    fn score(&self, verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
+        K::score(verdicts)
     }
 
     fn solve(&self, item: &TaskId) -> Option<Vec<String>> {

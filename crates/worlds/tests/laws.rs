@@ -5,8 +5,10 @@
 use agents::play::{Closed, EpisodeFault, Reply};
 use agents::trajectory::{EnvironmentVerdict, EpisodeEnding, EpisodeOutcome, Source};
 use camino::{Utf8Path, Utf8PathBuf};
+use jail::exec::{Sandbox, SandboxOptions};
+use jail::python::PythonEnv;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use tasks::stream::Stream;
 use tasks::task::TaskId;
 use worlds::grams::grams;
@@ -30,16 +32,30 @@ fn suite() -> (tempfile::TempDir, Suite) {
     (folder, suite)
 }
 
+/// What runs programs. Nothing is imported beforehand: they need no libraries.
+static SANDBOX: LazyLock<Arc<Sandbox>> = LazyLock::new(|| {
+    let options =
+        SandboxOptions { modules: Vec::new(), warm_up: false, ..SandboxOptions::default() };
+    Arc::new(Sandbox::start(&PythonEnv::locate().unwrap(), options, &[]).unwrap())
+});
+
+/// The environment with what it needs for episodes.
+fn ready(mut world: Box<dyn Environment>) -> Box<dyn Environment> {
+    if world.runs_programs() {
+        world.set_runner(SANDBOX.clone());
+    }
+    world
+}
+
 /// Every part of every task.
 fn environments() -> Vec<Box<dyn Environment>> {
     let (_folder, suite) = suite();
     let tasks = suite.tasks().iter().map(|task| suite.task(task.id.as_str()).unwrap());
-    tasks
-        .flat_map(|task| {
-            let sealed = task.sealed().unwrap();
-            [task.train().unwrap(), sealed.dev().unwrap(), sealed.test().unwrap()]
-        })
-        .collect()
+    let parts = tasks.flat_map(|task| {
+        let sealed = task.sealed().unwrap();
+        [task.train().unwrap(), sealed.dev().unwrap(), sealed.test().unwrap()]
+    });
+    parts.map(ready).collect()
 }
 
 fn verdict(closed: &Closed) -> &EnvironmentVerdict {
@@ -103,7 +119,7 @@ fn the_solver_wins_every_item() {
 fn items_for_language_models_are_won_within_their_limits() {
     for name in WorldName::ALL {
         for part in [Part::Train, Part::Test] {
-            let world = name.generate(part, Scale::Full, 1).unwrap();
+            let world = ready(name.generate(part, Scale::Full, 1).unwrap());
             let limit = world.spec().limits.turns as usize;
             assert_eq!(world.items().len(), world.spec().items.of(part));
             for item in world.items().into_iter().take(200) {
@@ -215,6 +231,37 @@ fn the_order_of_items_does_not_matter() {
         backwards.reverse();
         assert_eq!(forwards, backwards);
     }
+}
+
+#[test]
+fn scores_are_shares_and_do_not_depend_on_the_order_of_verdicts() {
+    for world in environments() {
+        let of = |item: &&TaskId| {
+            let closed = world.play_at_random(item, Stream::root(7).child(item.as_str())).unwrap();
+            verdict(&closed).clone()
+        };
+        let verdicts: Vec<EnvironmentVerdict> = world.items().iter().take(40).map(of).collect();
+        let forwards: Vec<&EnvironmentVerdict> = verdicts.iter().collect();
+        let backwards: Vec<&EnvironmentVerdict> = verdicts.iter().rev().collect();
+        let score = world.score(&forwards).unwrap();
+        assert_eq!(world.score(&backwards), Some(score), "{}", world.spec().id);
+        assert!((0.0..=1.0).contains(&score));
+        let mean = verdicts.iter().map(|verdict| verdict.score).sum::<f64>() / 40.0;
+        let is_mean = (score - mean).abs() < 1e-12;
+        assert!(is_mean || world.spec().world == WorldName::Instructions, "{score} {mean}");
+        assert_eq!(world.score(&[]), None);
+    }
+}
+
+#[test]
+fn programs_are_not_judged_without_a_runner() {
+    let (_folder, suite) = suite();
+    let world = suite.task("programs").unwrap().train().unwrap();
+    let item = world.items()[0].clone();
+    let fault = world.open(&item).unwrap_err();
+    assert!(matches!(fault, EpisodeFault::NoRunner(_)), "{fault}");
+    assert!(world.prompt(&item).is_ok() && world.solve(&item).is_some());
+    assert!(ready(world).open(&item).is_ok());
 }
 
 #[test]

@@ -11,8 +11,8 @@ use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::run::watchdog::Heartbeat;
 use crate::train::presets::{Dtype, Scale};
-use crate::world::open_part;
-use agents::trajectory::{self, Trajectory, TrajectoryError};
+use crate::world::{WorldError, open_part};
+use agents::trajectory::{self, EnvironmentVerdict, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::report::ReportTable;
 use evals::runner::episodes_of;
@@ -24,7 +24,7 @@ use tasks::files;
 use tasks::stream::Stream;
 use tasks::task::TaskId;
 use tasks::text::with_causes;
-use worlds::{Environment, FolderError, Part, TaskSpec};
+use worlds::{Environment, Part, TaskSpec};
 
 /// The version of `evaluation.json` of a task of a suite.
 const VERSION: u32 = 1;
@@ -100,7 +100,7 @@ impl Validate for WorldEvalSettings {
 pub enum WorldEvalError {
     /// The task cannot be used.
     #[error(transparent)]
-    World(#[from] FolderError),
+    World(#[from] WorldError),
     /// Episodes could not be generated.
     #[error(transparent)]
     Rollout(#[from] RolloutError),
@@ -143,9 +143,9 @@ pub struct WorldEvaluation {
 pub struct WorldRow {
     /// Its name.
     pub policy: String,
-    /// The mean score over items.
+    /// The score over all items, as the environment makes it: the mean, or a win rate.
     pub score: f64,
-    /// The standard error of that, over items.
+    /// The standard error of the mean score over items.
     pub error: f64,
     /// The mean reward over items.
     pub reward: f64,
@@ -258,7 +258,7 @@ fn row(
     if episodes.is_empty() {
         return Err(WorldEvalError::AllFaulted { policy: name.clone(), last });
     }
-    Ok(WorldRow::new(name, &episodes, faults))
+    Ok(WorldRow::new(world, name, &episodes, faults))
 }
 
 /// The attempts at an item.
@@ -270,7 +270,7 @@ struct ItemEpisodes {
 }
 
 impl WorldRow {
-    fn new(policy: &str, episodes: &[Trajectory], faults: usize) -> Self {
+    fn new(world: &dyn Environment, policy: &str, episodes: &[Trajectory], faults: usize) -> Self {
         let mut of_item: BTreeMap<&TaskId, ItemEpisodes> = BTreeMap::new();
         let mut tags: BTreeMap<String, usize> = BTreeMap::new();
         for episode in episodes {
@@ -292,10 +292,17 @@ impl WorldRow {
             })
             .collect();
         let scores: Vec<f64> = items.iter().map(|item| item.score).collect();
+        // Most kinds have the mean; a win rate is more than that.
+        let mut of_attempt: BTreeMap<u64, Vec<&EnvironmentVerdict>> = BTreeMap::new();
+        for episode in episodes {
+            of_attempt.entry(episode.attempt).or_default().extend(episode.verdict());
+        }
+        let attempts: Vec<f64> =
+            of_attempt.values().filter_map(|verdicts| world.score(verdicts)).collect();
         let turns = episodes.iter().map(|episode| episode.turns.len() as f64);
         Self {
             policy: policy.to_owned(),
-            score: mean_of(&scores),
+            score: mean_of(&attempts),
             error: standard_error(&scores),
             reward: mean_of(&rewards),
             turns: mean(turns),

@@ -386,8 +386,9 @@ mod tests {
     #[test]
     fn samples_of_guided_runs_are_trained_on_where_they_say_so_and_advice_is_context() {
         let text = |source: &str, text: &str| json!({"source": source, "text": text});
+        let failed = json!(Outcome::TimedOut);
         let record =
-            json!({"tool": "python", "has_thought": true, "outcome": "raised", "seconds": 0});
+            json!({"tool": "python", "has_thought": true, "outcome": failed, "seconds": 0.0});
         let sample: Sample = serde_json::from_value(json!({
             "version": 1, "conversation": "run", "context": "keep",
             "trained": ["nothing", "action", "whole"],

@@ -186,8 +186,7 @@ fn run_remotely<'a>(
 /// Whether there is something to train on.
 fn check_place(settings: &TrainSettings) -> Result<(), TrainError> {
     if let Some(folder) = &settings.world {
-        world::open_train(folder)?;
-        return Ok(());
+        return Ok(world::check_train(folder)?);
     }
     let tasks = Collection::open(&settings.tasks, &Opening::default()).map_err(SuiteError::from)?;
     tasks.for_training().map_err(SuiteError::from)?;

@@ -13,7 +13,7 @@ use rl::run::stop::Stop;
 use rl::train::grpo::{self, TrainSettings};
 use rl::train::presets::Scale;
 use rl::train::sft::{self, SftSettings};
-use rl::world::{set_limits, spec_of};
+use rl::world::{WorldError, set_limits, spec_of};
 use serde_json::json;
 use std::collections::BTreeSet;
 use tasks::text::with_causes;
@@ -142,6 +142,7 @@ fn policies_are_trained_and_evaluated_on_a_task_of_a_suite() {
     fs::remove_dir_all(task.join("sealed")).unwrap();
     let refused = world::run(&settings, &policies, &dir.join("sealed"), &HiddenProgress);
     let error = refused.unwrap_err();
-    assert!(matches!(error, WorldEvalError::World(FolderError::NotSealed(_))));
+    let is_open = WorldError::Folder(FolderError::NotSealed(task.clone()));
+    assert_eq!(error.to_string(), WorldEvalError::World(is_open).to_string());
     assert!(with_causes(&error).contains("no sealed items"));
 }

@@ -168,6 +168,12 @@ pub enum EpisodeFault {
     /// An environment other than an MLE task has no such item.
     #[error("the environment has no item {0}")]
     UnknownItem(TaskId),
+    /// An environment judges programs and was given nothing to run them in.
+    #[error(
+        "item {0} is judged by a run of the policy's program, and its environment was given no \
+         sandbox: start one and hand it in (`Environment::set_runner`)"
+    )]
+    NoRunner(TaskId),
     /// The task's grader takes whole submissions only.
     #[error(
         "task {0} is graded on all its test rows at once, so `Score` can only check \

@@ -10,6 +10,9 @@ use super::goal::ShopGoal;
 use crate::grams::words;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The share of the title's words above which titles are of one type.
+const MIDDLE: f64 = 0.2;
+
 /// What was bought.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purchase<'a> {
@@ -34,9 +37,12 @@ pub fn reward(target: &Product, goal: &ShopGoal, purchase: &Purchase<'_>) -> f64
     let price = usize::from(bought.cents <= goal.limit);
     let hits = attributes + options + price;
     let asked = goal.attributes.len() + goal.options.len() + 1;
-    let title: BTreeSet<String> = words(&target.title).into_iter().collect();
+    let title = words(&target.title);
     let found: BTreeSet<String> = words(&bought.title).into_iter().collect();
-    let shared = title.intersection(&found).count() as f64 / title.len().max(1) as f64;
+    let shared = title.iter().collect::<BTreeSet<_>>();
+    let shared = shared.into_iter().filter(|word| found.contains(*word)).count();
+    // Of an empty title nothing can be shared; WebShop takes the middle then.
+    let shared = if title.is_empty() { MIDDLE } else { shared as f64 / title.len() as f64 };
     type_factor(target.category == bought.category, shared) * hits as f64 / asked as f64
 }
 
@@ -47,7 +53,7 @@ fn type_factor(is_same_category: bool, shared_title: f64) -> f64 {
         0.0
     } else if shared_title < 0.1 {
         0.1
-    } else if is_same_category || shared_title > 0.2 {
+    } else if is_same_category || shared_title > MIDDLE {
         1.0
     } else {
         0.5

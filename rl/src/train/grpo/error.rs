@@ -7,13 +7,13 @@ use crate::generate::engine::EngineError;
 use crate::rollout::RolloutError;
 use crate::text::template::TemplateError;
 use crate::train::learner::LearnerError;
+use crate::world::WorldError;
 use agents::prompt::PromptError;
 use agents::remote::RemoteError;
 use agents::search::samples::SearchReadError;
 use sandbox::env::SuiteError;
 use sandbox::reward::NoCeiling;
 use tasks::task::TaskId;
-use worlds::FolderError;
 
 /// Errors that end a run of `rl train`.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +23,7 @@ pub enum TrainError {
     Suite(#[from] SuiteError),
     /// The task of a suite cannot be used.
     #[error(transparent)]
-    World(#[from] FolderError),
+    World(#[from] WorldError),
     /// The servers of `rollout.sandboxes` cannot be used.
     #[error(transparent)]
     Fleet(#[from] RemoteError),

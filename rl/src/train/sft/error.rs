@@ -6,13 +6,14 @@ use crate::checkpoint::policy::PolicyError;
 use crate::text::template::TemplateError;
 use crate::text::tokenizer::TokenizerError;
 use crate::train::learner::LearnerError;
+use crate::world::WorldError;
 use agents::guide::export::SampleError;
 use agents::scaffold::runner::ScriptedError;
 use agents::search::samples::SearchReadError;
 use agents::trajectory::TrajectoryError;
 use camino::Utf8PathBuf;
 use sandbox::env::SuiteError;
-use worlds::{DemonstrationError, FolderError};
+use worlds::DemonstrationError;
 
 /// Errors that end a run of `rl sft`.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +35,7 @@ pub enum SftError {
     },
     /// The task of a suite cannot be used.
     #[error(transparent)]
-    World(#[from] FolderError),
+    World(#[from] WorldError),
     /// A training item could not be demonstrated.
     #[error("failed to demonstrate a training item")]
     Demonstration(#[from] DemonstrationError),

@@ -1,0 +1,270 @@
+//! Text that a tiny base model is pretrained on: it is to know the words and the forms of all
+//! environments of a suite, and to do their tasks badly.
+//!
+//! `training items -> demonstrations, slips, scraps -> a mix of documents`
+//!
+//! Nothing sealed is read, and nothing is run: of environments whose episodes have one turn, only
+//! the turn is written down.
+
+use crate::demonstrate::{DemonstrationError, opening, play_turns};
+use crate::folder::FolderError;
+use crate::grams::words;
+use crate::name::WorldName;
+use crate::spec::TaskKind;
+use crate::suite::{Suite, SuiteError};
+use crate::world::Environment;
+use agents::trajectory::{Segment, Source};
+use rand::RngExt as _;
+use rand::seq::{IndexedRandom as _, SliceRandom as _};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tasks::stream::Stream;
+use tasks::task::TaskId;
+
+/// Draws of a document, at most, before the next environment has its turn.
+const TRIES: u64 = 20;
+/// Lines of a scrap, at most.
+const SCRAP: usize = 12;
+
+/// How a document came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DocumentKind {
+    /// The expert's episode.
+    Demonstration,
+    /// An episode that goes wrong: turns of another item, or the expert's with a turn left out or
+    /// words exchanged and the end of another item. Few come right all the same.
+    Slip,
+    /// Lines about an item, out of order: the words without the task.
+    Scrap,
+}
+
+/// One document of the text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// The environment that it is from.
+    pub world: WorldName,
+    /// The training item that it is about.
+    pub item: TaskId,
+    /// How it came about.
+    pub kind: DocumentKind,
+    /// Prompt, turns and replies, as in trajectories; of a scrap one segment of the model.
+    pub segments: Vec<Segment>,
+}
+
+impl Document {
+    /// Its words, as [`words`] splits them.
+    pub fn words(&self) -> usize {
+        self.segments.iter().map(|segment| words(&segment.text).len()).sum()
+    }
+
+    /// Its text without roles, a blank line between segments.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self.segments.iter().map(|segment| segment.text.as_str()).collect();
+        texts.join("\n\n")
+    }
+}
+
+/// How much text, and how much of it is right.
+///
+/// | field | purpose | default |
+/// | --- | --- | --- |
+/// | `words` | words in all; every environment has the same share | 3,000,000 |
+/// | `exposure` | the share of an environment's documents that are demonstrations, 0 to 1 | 0.2 each |
+/// | `scraps` | the share of the others that are scraps, 0 to 1; the rest are slips | 0.5 |
+/// | `seed` | the root of all draws | 0 |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BaseTextSettings {
+    /// Words in all.
+    pub words: usize,
+    /// The share of demonstrations. What is not named has the default.
+    pub exposure: BTreeMap<WorldName, f64>,
+    /// The share of the other documents that are scraps.
+    pub scraps: f64,
+    /// The root of all draws.
+    pub seed: u64,
+}
+
+/// The share of demonstrations where none is set.
+pub const EXPOSURE: f64 = 0.2;
+
+impl Default for BaseTextSettings {
+    fn default() -> Self {
+        Self { words: 3_000_000, exposure: BTreeMap::new(), scraps: 0.5, seed: 0 }
+    }
+}
+
+/// Why there is no text.
+#[derive(Debug, thiserror::Error)]
+pub enum BaseTextError {
+    /// A share is out of its range.
+    #[error("`{key}` must be from 0 to 1, and is {found}")]
+    Share {
+        /// The setting.
+        key: String,
+        /// Its value.
+        found: f64,
+    },
+    /// No training items, or none whose prompts can be written.
+    #[error("no document could be made of the suite's training items")]
+    Nothing,
+    /// The suite could not be read.
+    #[error("failed to read the suite")]
+    Suite(#[from] SuiteError),
+    /// The training items could not be read.
+    #[error("failed to read training items")]
+    Folder(#[from] FolderError),
+    /// An episode could not be played.
+    #[error("failed to play a training item")]
+    Play(#[from] DemonstrationError),
+}
+
+/// The text for a base model, from the training items of all tasks of a suite. It depends on these
+/// and the settings alone.
+///
+/// # Errors
+/// [`BaseTextError`].
+pub fn base_text(
+    suite: &Suite,
+    settings: &BaseTextSettings,
+) -> Result<Vec<Document>, BaseTextError> {
+    let shares = settings.exposure.iter().map(|(world, share)| (world.name(), *share));
+    for (key, found) in shares.chain([("scraps", settings.scraps)]) {
+        if !(0.0..=1.0).contains(&found) {
+            return Err(BaseTextError::Share { key: key.to_owned(), found });
+        }
+    }
+    let mut writers = Vec::new();
+    for task in suite.tasks() {
+        let world = suite.task(task.id.as_str())?.train()?;
+        let stream = Stream::root(settings.seed).child("base text").child(task.id.as_str());
+        let exposure = settings.exposure.get(&task.world).copied().unwrap_or(EXPOSURE);
+        writers.push(Writer { world, stream, exposure, drawn: 0, words: 0 });
+    }
+    let mut documents = Vec::new();
+    let mut total = 0;
+    while total < settings.words {
+        // The environment with the fewest words so far; of several, the first in the suite.
+        let next = writers.iter_mut().min_by_key(|writer| writer.words);
+        let document = next.ok_or(BaseTextError::Nothing)?.next(settings.scraps)?;
+        total += document.words();
+        documents.push(document);
+    }
+    Ok(documents)
+}
+
+/// Writes documents of one environment.
+struct Writer {
+    world: Box<dyn Environment>,
+    stream: Stream,
+    exposure: f64,
+    /// Documents drawn so far.
+    drawn: u64,
+    /// Words written so far.
+    words: usize,
+}
+
+impl Writer {
+    /// The next document that has words.
+    fn next(&mut self, scraps: f64) -> Result<Document, BaseTextError> {
+        for _ in 0..TRIES {
+            let mut rng = self.stream.index(self.drawn).rng();
+            self.drawn += 1;
+            let document = self.draw(scraps, &mut rng)?;
+            let words = document.words();
+            if words > 0 {
+                self.words += words;
+                return Ok(document);
+            }
+        }
+        Err(BaseTextError::Nothing)
+    }
+
+    fn draw(&self, scraps: f64, rng: &mut ChaCha8Rng) -> Result<Document, BaseTextError> {
+        let kind = if rng.random_bool(self.exposure) {
+            DocumentKind::Demonstration
+        } else if rng.random_bool(scraps) {
+            DocumentKind::Scrap
+        } else {
+            DocumentKind::Slip
+        };
+        let items = self.world.items();
+        let item = *items.choose(rng).ok_or(BaseTextError::Nothing)?;
+        let other = *items.choose(rng).ok_or(BaseTextError::Nothing)?;
+        let segments = match kind {
+            DocumentKind::Demonstration => self.episode(item, self.expert(item)?)?,
+            DocumentKind::Slip => self.episode(item, self.slip(item, other, rng)?)?,
+            DocumentKind::Scrap => vec![self.scrap(item, other, rng)],
+        };
+        let world = self.world.spec().world;
+        Ok(Document { world, item: item.clone(), kind, segments })
+    }
+
+    fn expert(&self, item: &TaskId) -> Result<Vec<String>, BaseTextError> {
+        let turns = self.world.expert(item);
+        Ok(turns.ok_or_else(|| DemonstrationError::NotTrain(item.clone()))?)
+    }
+
+    /// Prompt, turns, and the replies of environments that reply.
+    fn episode(&self, item: &TaskId, turns: Vec<String>) -> Result<Vec<Segment>, BaseTextError> {
+        let world = &*self.world;
+        if world.spec().kind == TaskKind::Static {
+            let mut segments = opening(world, item)?;
+            segments.extend(turns.into_iter().map(|turn| Segment::text(Source::Model, turn)));
+            return Ok(segments);
+        }
+        Ok(play_turns(world, item, turns)?.segments)
+    }
+
+    /// Turns that hardly solve an item.
+    fn slip(
+        &self,
+        item: &TaskId,
+        other: &TaskId,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Vec<String>, BaseTextError> {
+        let others = self.expert(other)?;
+        if rng.random_bool(0.5) {
+            return Ok(others);
+        }
+        // The expert's, but with the end of the other: an environment may look at the end alone.
+        let mut turns = self.expert(item)?;
+        let Some(end) = others.last() else { return Ok(others) };
+        if turns.len() > 1 {
+            turns.remove(rng.random_range(0..turns.len()));
+            if let Some(last) = turns.last_mut() {
+                last.clone_from(end);
+            }
+            return Ok(turns);
+        }
+        Ok(turns.iter().map(|turn| exchanged(turn, end, rng)).collect())
+    }
+
+    /// Lines of two items in another order.
+    fn scrap(&self, item: &TaskId, other: &TaskId, rng: &mut ChaCha8Rng) -> Segment {
+        let texts = [item, other].map(|item| self.world.render(item).unwrap_or_default());
+        let mut lines: Vec<&str> =
+            texts.iter().flat_map(|text| text.lines()).filter(|line| !line.is_empty()).collect();
+        lines.shuffle(rng);
+        lines.truncate(SCRAP);
+        Segment::text(Source::Model, lines.join("\n"))
+    }
+}
+
+/// A text in which one word in four, and the last, are of another text.
+fn exchanged(text: &str, other: &str, rng: &mut ChaCha8Rng) -> String {
+    let others: Vec<&str> = other.split(' ').collect();
+    let mut words: Vec<&str> = text.split(' ').collect();
+    for word in &mut words {
+        if rng.random_bool(0.25) {
+            *word = others.choose(rng).copied().unwrap_or_default();
+        }
+    }
+    if let (Some(last), Some(end)) = (words.last_mut(), others.last()) {
+        *last = end;
+    }
+    words.join(" ")
+}

@@ -1,0 +1,141 @@
+//! The text for base models: what it is made of, and what it never has.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use agents::trajectory::{EpisodeOutcome, Source};
+use camino::Utf8Path;
+use std::collections::{BTreeMap, HashSet};
+use worlds::grams::grams;
+use worlds::{
+    BaseTextError, BaseTextSettings, Document, DocumentKind, Scale, Suite, SuiteName, SuiteRequest,
+    WorldName, base_text,
+};
+
+fn suite() -> (tempfile::TempDir, Suite) {
+    let folder = tempfile::tempdir().unwrap();
+    let out = Utf8Path::from_path(folder.path()).unwrap().join("suite");
+    let request = SuiteRequest { suite: SuiteName::Rlbench, scale: Scale::Tiny, seed: 11 };
+    let suite = request.make(&out).unwrap();
+    (folder, suite)
+}
+
+/// Settings for a text of some hundred documents each.
+fn settings() -> BaseTextSettings {
+    let exposure = BTreeMap::from([(WorldName::Arithmetic, 0.6), (WorldName::Shop, 0.0)]);
+    BaseTextSettings { words: 300_000, exposure, scraps: 0.5, seed: 3 }
+}
+
+/// The reward of a document's turns on its item.
+fn reward(suite: &Suite, document: &Document) -> f64 {
+    let world = suite.task(document.world.name()).unwrap().train().unwrap();
+    let mut play = world.open(&document.item).unwrap();
+    let turns = document.segments.iter().filter(|segment| segment.source == Source::Model);
+    for turn in turns {
+        play.respond(&turn.text).unwrap();
+    }
+    let EpisodeOutcome::World(verdict) = play.close().unwrap().outcome else {
+        panic!("an outcome of another environment");
+    };
+    verdict.reward
+}
+
+#[test]
+fn every_environment_has_its_share_of_words_and_of_demonstrations() {
+    let (_folder, suite) = suite();
+    let settings = settings();
+    let documents = base_text(&suite, &settings).unwrap();
+    let total: usize = documents.iter().map(Document::words).sum();
+    assert!((300_000..305_000).contains(&total), "{total}");
+    for world in WorldName::ALL {
+        let own: Vec<&Document> = documents.iter().filter(|one| one.world == world).collect();
+        let words: usize = own.iter().map(|document| document.words()).sum();
+        assert!((47_000..55_000).contains(&words), "{world:?}: {words}");
+        let share = |kind: DocumentKind| {
+            own.iter().filter(|document| document.kind == kind).count() as f64 / own.len() as f64
+        };
+        let exposure = settings.exposure.get(&world).copied().unwrap_or(worlds::EXPOSURE);
+        let tolerance = 2.0 / (own.len() as f64).sqrt();
+        for (kind, expected) in [
+            (DocumentKind::Demonstration, exposure),
+            (DocumentKind::Slip, (1.0 - exposure) / 2.0),
+            (DocumentKind::Scrap, (1.0 - exposure) / 2.0),
+        ] {
+            let found = share(kind);
+            assert!((found - expected).abs() < tolerance, "{world:?} {kind:?}: {found}");
+        }
+        // Not the same few items again and again.
+        let items: HashSet<_> = own.iter().map(|document| &document.item).collect();
+        assert!(items.len() * 2 > own.len().min(300), "{world:?}: {}", items.len());
+    }
+}
+
+#[test]
+fn the_text_follows_from_suite_and_settings_alone() {
+    let (_folder, first) = suite();
+    let (_other, second) = suite();
+    let settings = BaseTextSettings { words: 30_000, ..settings() };
+    let documents = base_text(&first, &settings).unwrap();
+    assert_eq!(base_text(&second, &settings).unwrap(), documents);
+    let other = base_text(&first, &BaseTextSettings { seed: 4, ..settings.clone() }).unwrap();
+    assert_ne!(other, documents);
+    // More words are the same text and more of it.
+    let longer = base_text(&first, &BaseTextSettings { words: 40_000, ..settings }).unwrap();
+    assert_eq!(longer[..documents.len()], documents);
+    let line = serde_json::to_string(&documents[0]).unwrap();
+    assert_eq!(serde_json::from_str::<Document>(&line).unwrap(), documents[0]);
+}
+
+#[test]
+fn demonstrations_come_right_and_most_slips_do_not() {
+    let (_folder, suite) = suite();
+    let settings = BaseTextSettings { words: 60_000, exposure: BTreeMap::new(), ..settings() };
+    let documents = base_text(&suite, &settings).unwrap();
+    let mut rewards: BTreeMap<(WorldName, DocumentKind), Vec<f64>> = BTreeMap::new();
+    for document in &documents {
+        if document.world != WorldName::Programs && document.kind != DocumentKind::Scrap {
+            let key = (document.world, document.kind);
+            rewards.entry(key).or_default().push(reward(&suite, document));
+        }
+    }
+    for ((world, kind), rewards) in rewards {
+        let right = rewards.iter().filter(|reward| **reward >= 1.0).count() as f64;
+        let right = right / rewards.len() as f64;
+        match kind {
+            // The expert of the shop is no oracle.
+            DocumentKind::Demonstration if world == WorldName::Shop => assert!(right > 0.3),
+            DocumentKind::Demonstration => assert_eq!(right, 1.0, "{world:?}"),
+            _ => assert!(right < 0.35, "{world:?}: {right} of {} slips", rewards.len()),
+        }
+    }
+}
+
+#[test]
+fn nothing_sealed_is_in_the_text() {
+    let (_folder, suite) = suite();
+    let documents = base_text(&suite, &settings()).unwrap();
+    let mut texts: BTreeMap<WorldName, HashSet<[u8; 16]>> = BTreeMap::new();
+    for document in &documents {
+        assert!(document.item.as_str().contains("-train-"));
+        texts.entry(document.world).or_default().extend(grams(&document.text()));
+    }
+    for entry in suite.tasks() {
+        let sealed = suite.task(entry.id.as_str()).unwrap().sealed().unwrap();
+        for world in [sealed.dev().unwrap(), sealed.test().unwrap()] {
+            for item in world.items() {
+                let evidence = world.evidence(item).unwrap();
+                assert!(grams(&evidence).is_disjoint(&texts[&entry.world]), "{item}: {evidence}");
+            }
+        }
+    }
+}
+
+#[test]
+fn shares_out_of_range_are_refused() {
+    let (_folder, suite) = suite();
+    let exposure = BTreeMap::from([(WorldName::Search, 1.5)]);
+    let refused = base_text(&suite, &BaseTextSettings { exposure, ..settings() }).unwrap_err();
+    assert!(matches!(refused, BaseTextError::Share { .. }));
+    assert_eq!(refused.to_string(), "`search` must be from 0 to 1, and is 1.5");
+    let refused = base_text(&suite, &BaseTextSettings { scraps: -0.1, ..settings() }).unwrap_err();
+    assert_eq!(refused.to_string(), "`scraps` must be from 0 to 1, and is -0.1");
+}
