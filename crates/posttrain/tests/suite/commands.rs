@@ -18,7 +18,7 @@ fn suite_is_listed_and_never_overwritten() {
     }
     let listed = run(&["tasks", suite.as_str(), "--json"]);
     let tasks: Value = serde_json::from_slice(&listed.stdout).unwrap();
-    assert_eq!(tasks.as_array().unwrap().len(), 4);
+    assert_eq!(tasks.as_array().unwrap().len(), 6);
     let made = run(&["make", "--out", suite.as_str()]);
     assert_eq!(made.status.code(), Some(1));
     assert!(String::from_utf8(made.stderr).unwrap().contains("exists already"));
