@@ -165,8 +165,7 @@ impl Results {
 
 /// The mean over items, in their order; 0 without any.
 pub(crate) fn mean(items: &[ItemScore]) -> f64 {
-    let sum: f64 = items.iter().map(|item| item.score).sum();
-    if items.is_empty() { 0.0 } else { sum / items.len() as f64 }
+    evals::statistics::mean(items.iter().map(|item| item.score))
 }
 
 #[cfg(test)]
