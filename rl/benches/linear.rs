@@ -4,8 +4,9 @@
 //! cargo bench -p rl --bench linear -- [--shape tiny] [--threads 1] [--rows 8,32] [--only steps]
 //! ```
 //! First every product of a policy by itself, in the fewest microseconds of several turns, with a
-//! star where `rollout.cpu_linear = "auto"` takes oneDNN. Then whole steps of generation with each
-//! value of that setting, in tokens per second. On a processor for which the rule of
+//! star where `rollout.cpu_linear = "auto"` takes oneDNN. Then the same products with their gradients,
+//! as updates compute them, rows converted for oneDNN and back included. Then whole steps of
+//! generation with each value of that setting, in tokens per second. On a processor for which the rule of
 //! `model::cpu_linear` is wrong, this shows it; `MKL_ENABLE_INSTRUCTIONS=AVX2` shows on Intel's
 //! processors what MKL has for those of other makers.
 
@@ -55,6 +56,7 @@ struct LinearArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Only {
     Products,
+    Updates,
     Steps,
 }
 
@@ -77,29 +79,37 @@ fn main() -> Result<()> {
         // No id ends a turn, so that every row generates its full share.
         let config = Qwen3Config { eos_token_ids: Vec::new(), ..shape.config() };
         println!("{shape:?}, {} parameters, {} threads", config.parameter_count(), args.threads);
-        if args.only != Some(Only::Steps) {
+        let wants = |what| args.only.is_none_or(|only| only == what);
+        if wants(Only::Products) {
             products(&config, &args)?;
         }
-        if args.only != Some(Only::Products) {
+        if wants(Only::Updates) {
+            updates(&config, &args);
+        }
+        if wants(Only::Steps) {
             steps(&config, rows(shape))?;
         }
     }
     Ok(())
 }
 
-/// Every product of a layer, and that of the output layer.
-fn products(config: &Qwen3Config, args: &LinearArgs) -> Result<()> {
+/// Every matrix of a layer, and that of the output layer: its name, outputs and inputs.
+fn weights(config: &Qwen3Config) -> [(&'static str, i64, i64); 5] {
     let (c, d, f) = (config.hidden_size, config.head_dim, config.intermediate_size);
     let (q, k) = (config.num_attention_heads * d, config.num_key_value_heads * d);
-    let weights = [
+    [
         ("qkv_proj", q + 2 * k, c),
         ("o_proj", c, q),
         ("gate_up_proj", 2 * f, c),
         ("down_proj", c, f),
         ("lm_head", config.vocab_size, c),
-    ];
+    ]
+}
+
+/// Every product of a step of generation.
+fn products(config: &Qwen3Config, args: &LinearArgs) -> Result<()> {
     println!("{:14} {:>6} {:>12} {:>12} {:>7}", "weight", "rows", "MKL, us", "oneDNN, us", "ratio");
-    for (name, outputs, inputs) in weights {
+    for (name, outputs, inputs) in weights(config) {
         let weight = normal([outputs, inputs]) * 0.05;
         let packed = PackedWeight::new(&weight, CpuLinear::Onednn).context("no oneDNN")?;
         let auto = PackedWeight::new(&weight, CpuLinear::Auto);
@@ -122,11 +132,43 @@ fn products(config: &Qwen3Config, args: &LinearArgs) -> Result<()> {
     Ok(())
 }
 
+/// Every product of whole sequences, with the gradients of rows and weight.
+fn updates(config: &Qwen3Config, args: &LinearArgs) {
+    println!("with gradients");
+    for (name, outputs, inputs) in weights(config) {
+        let weight = (normal([outputs, inputs]) * 0.05).set_requires_grad(true);
+        for &rows in &args.rows {
+            let x = normal([rows, inputs]).set_requires_grad(true);
+            let gradient = normal([rows, outputs]);
+            let differentiate = |y: Tensor| {
+                let loss = (y * &gradient).sum(Kind::Float);
+                Tensor::run_backward(&[loss], &[&x, &weight], false, false)
+            };
+            let (mkl, onednn) = turns(
+                Duration::from_millis(args.milliseconds),
+                || tch::with_grad(|| differentiate(x.linear(&weight, None::<&Tensor>))),
+                || {
+                    tch::with_grad(|| {
+                        let y = x.to_mkldnn().mkldnn_linear(&weight, None::<&Tensor>);
+                        differentiate(y.to_dense(None, false))
+                    })
+                },
+            );
+            println!(
+                "{name:14} {rows:6} {:12.1} {:12.1} {:6.2}x",
+                mkl * 1e6,
+                onednn * 1e6,
+                mkl / onednn
+            );
+        }
+    }
+}
+
 /// The fewest seconds of both, which take turns.
-fn turns(
+fn turns<T>(
     budget: Duration,
-    mut one: impl FnMut() -> Tensor,
-    mut other: impl FnMut() -> Tensor,
+    mut one: impl FnMut() -> T,
+    mut other: impl FnMut() -> T,
 ) -> (f64, f64) {
     let mut least = [f64::INFINITY; 2];
     let (begin, mut count) = (Instant::now(), 0);

@@ -6,6 +6,7 @@ mod benchmark;
 mod check_engine;
 mod device_memory;
 mod eval;
+mod merge;
 mod plan;
 mod policies;
 mod report;
@@ -29,6 +30,7 @@ use check_engine::CheckEngineArgs;
 use clap::{Args, Parser, Subcommand};
 use eval::EvalArgs;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use merge::MergeArgs;
 use plan::PlanArgs;
 use report::ReportArgs;
 use serve::PolicyServeArgs;
@@ -79,6 +81,14 @@ enum RlCommand {
     /// parameters of requests.
     #[command(verbatim_doc_comment)]
     Serve(PolicyServeArgs),
+    /// Make several models of one shape into one: mean, slerp, task arithmetic, TIES.
+    ///
+    ///   rl merge --model sft-a --model sft-b --out soup
+    ///   rl merge --method ties --base base --model math --model code --density 0.2 --out both
+    ///
+    /// Weights are computed in f32, one after another, on the CPU.
+    #[command(verbatim_doc_comment)]
+    Merge(MergeArgs),
     /// Show the memory plan of a run of `rl train`, and settings that fit the device.
     Plan(PlanArgs),
     /// Check that servers of vLLM or SGLang can sample for `rl train`.
@@ -202,6 +212,7 @@ impl RlCli {
             RlCommand::Sft(args) => args.run(bars),
             RlCommand::Train(args) => args.run(bars),
             RlCommand::Eval(args) => args.run(bars),
+            RlCommand::Merge(args) => args.run(),
             RlCommand::Plan(args) => args.run(),
             RlCommand::CheckEngine(args) => args.run(),
             RlCommand::Bench(args) => args.run(),

@@ -1,6 +1,7 @@
 //! The command line: commands, flags and exit codes.
 
 mod audit;
+mod base;
 mod output;
 mod serve;
 mod submit;
@@ -46,6 +47,12 @@ enum PosttrainCommand {
     Make(suite::MakeArgs),
     /// List the tasks of a suite, after comparing every file with its hash.
     Tasks(suite::TasksArgs),
+    /// Make a small base model that knows the words of all tasks and does them badly.
+    ///
+    /// It is pretrained by `rl sft` on text of the suite's training items.
+    ///
+    /// Example: posttrain base generated/suite --out generated/base
+    Base(base::BaseArgs),
     /// Serve a task to an agent until interrupted.
     ///
     /// Started again on the same sealed folder, the run goes on where it was.
@@ -68,6 +75,7 @@ impl PosttrainCli {
         let result = match &self.command {
             PosttrainCommand::Make(args) => suite::make(args),
             PosttrainCommand::Tasks(args) => suite::tasks(args),
+            PosttrainCommand::Base(args) => base::base(args),
             PosttrainCommand::Serve(args) => serve::serve(args),
             PosttrainCommand::Submit(args) => submit::submit(args),
             PosttrainCommand::Audit(args) => audit::audit(args),

@@ -1,6 +1,7 @@
 //! Policies on disk: where they are found, how they are opened, and the checkpoints of a run.
 
 mod error;
+pub mod merge;
 pub mod policy;
 pub mod source;
 mod store;

@@ -1,4 +1,4 @@
-//! Which library computes linear layers in f32 on a CPU while tokens are generated.
+//! Which library computes linear layers in f32 on a CPU.
 //!
 //! libtorch sends them to MKL. It also contains oneDNN, which [`onednn`] calls and which is faster
 //! for some processors and sizes. The choice follows from the processor, the size of the weight and
@@ -12,7 +12,8 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-/// The library that computes linear layers in f32 on a CPU during generation. Both are exact to
+/// The library that computes linear layers in f32 on a CPU during generation. (In updates it is
+/// always as with `Auto`.) Both are exact to
 /// rounding. Means nothing on a GPU or in bf16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -31,6 +32,11 @@ pub enum CpuLinear {
 const LEAST_WORK: i64 = 1 << 20;
 /// The fewest rows for which it does. A product of fewer is bound by reading the weight.
 const LEAST_ROWS: i64 = 4;
+/// The same for a product of whole sequences with a gradient: rows are converted for oneDNN, and
+/// what it gives is converted back, three times each way.
+const LEAST_TRAINED_WORK: i64 = 1 << 24;
+/// The elements of a weight from which that saves more than rows of zeros and conversions cost.
+const LEAST_TRAINED_WEIGHT: i64 = 1 << 18;
 /// The rows for which MKL's AVX-512 kernels are slow on a weight of at least [`LEAST_WEIGHT`]
 /// elements. From 16 rows on it has others.
 const FEW_ROWS: RangeInclusive<i64> = 8..=15;
@@ -59,6 +65,19 @@ impl CpuLinear {
             _ => None,
         }
     }
+}
+
+/// Whether oneDNN multiplies so many rows of whole sequences by a weight of so many elements, and
+/// computes the gradients of that.
+pub(super) fn trains(rows: i64, weight: i64) -> bool {
+    trains_on(Processor::this(), rows, weight) && onednn::is_available()
+}
+
+/// On Intel's processors MKL is the faster one for many rows.
+fn trains_on(processor: Processor, rows: i64, weight: i64) -> bool {
+    processor == Processor::OtherAvx512
+        && weight >= LEAST_TRAINED_WEIGHT
+        && rows.saturating_mul(weight) >= LEAST_TRAINED_WORK
 }
 
 impl fmt::Display for CpuLinear {
@@ -137,6 +156,19 @@ mod tests {
             [(1 << 14, 63, false), (1 << 14, 64, true), (1 << 30, 3, false), (1 << 30, 4, true)]
         {
             assert_eq!(takes(CpuLinear::Auto, other, weight, rows), is_taken, "{weight} {rows}");
+        }
+    }
+
+    #[test]
+    fn updates_use_onednn_where_it_has_the_wider_kernels_and_products_are_large() {
+        for (processor, rows, weight, is_taken) in [
+            (Processor::OtherAvx512, 1 << 6, 1 << 18, true),
+            (Processor::OtherAvx512, (1 << 6) - 1, 1 << 18, false),
+            (Processor::OtherAvx512, i64::MAX, (1 << 18) - 1, false),
+            (Processor::IntelAvx512, 1 << 12, 1 << 20, false),
+            (Processor::Other, 1 << 12, 1 << 20, false),
+        ] {
+            assert_eq!(trains_on(processor, rows, weight), is_taken, "{processor:?} {rows}");
         }
     }
 

@@ -2,11 +2,13 @@
 //!
 //! A logit of 16 to 32 in bf16 is a multiple of 0.125. So on a GPU the product of two bf16 matrices
 //! is not rounded to bf16 again. libtorch cannot differentiate that product; its gradient is the
-//! same two products as that of any linear layer, and is taken here.
+//! same two products as that of any linear layer, and is taken here. In f32 it is an ordinary
+//! linear layer.
 
 use super::gradients::Gradients;
 use super::onednn::PackedWeight;
 use super::qwen3::{Qwen3, rms_norm};
+use super::whole_linear;
 use tch::{Kind, Tensor, no_grad_guard};
 
 /// The head of a model.
@@ -59,7 +61,13 @@ impl<'m> HeadPass<'m> {
         let hidden = hidden.detach().set_requires_grad(true);
         let head = model.head();
         let normed = head.normed(&hidden);
-        let logits = product(&normed.detach(), &head.weight.detach().tr()).set_requires_grad(true);
+        let (rows, weight) = (normed.detach(), head.weight.detach());
+        let logits = if rows.kind() == Kind::Float {
+            whole_linear::linear(&rows, &weight)
+        } else {
+            product(&rows, &weight.tr())
+        };
+        let logits = logits.set_requires_grad(true);
         Self { model, hidden, normed, logits }
     }
 
@@ -74,10 +82,17 @@ impl<'m> HeadPass<'m> {
         let Self { model, hidden, normed, logits } = self;
         let by_logits = gradients.collect(loss, &[], &logits).to_kind(normed.kind());
         let weight = model.head().weight.detach();
-        if let Some(parameter) = model.head_parameter() {
-            gradients.add(&[parameter], vec![product(&by_logits.tr(), &normed.detach())]);
+        let parameter = model.head_parameter();
+        let rows = normed.detach();
+        let found = whole_linear::gradients(&rows, &weight, &by_logits, parameter.is_some());
+        let (by_rows, by_weight) = found.unwrap_or_else(|| {
+            let by_weight = || product(&by_logits.tr(), &rows);
+            (by_logits.mm(&weight), parameter.is_some().then(by_weight))
+        });
+        if let (Some(parameter), Some(by_weight)) = (parameter, by_weight) {
+            gradients.add(&[parameter], vec![by_weight]);
         }
-        let weighted = (normed * by_logits.mm(&weight)).sum(Kind::Float);
+        let weighted = (normed * by_rows).sum(Kind::Float);
         gradients.collect(&weighted, model.norm_parameter().as_slice(), &hidden)
     }
 }

@@ -2,7 +2,8 @@
 
 use super::cpu_linear::CpuLinear;
 use super::load::LoadError;
-use super::onednn::{PackedWeight, linear};
+use super::onednn::{self, PackedWeight};
+use super::whole_linear;
 use tch::{Kind, Tensor};
 
 /// `y = x Wᵀ`. Published projections that share their input lie in one matrix, their outputs one
@@ -10,6 +11,8 @@ use tch::{Kind, Tensor};
 #[derive(Debug)]
 pub(super) struct FusedLinear {
     weight: Tensor, // [O, I]
+    /// Whether it is for generation, which has no gradient; else for updates.
+    generates: bool,
     /// The matrix once more, for oneDNN, where generation uses it.
     packed: Option<PackedWeight>,
     parts: Vec<FusedPart>,
@@ -52,12 +55,16 @@ impl FusedLinear {
             start += width;
         }
         let weights: Vec<Tensor> = projections.into_iter().map(|(_, weight)| weight).collect();
-        Self { weight: leaf(&Tensor::cat(&weights, 0)), packed: None, parts }
+        Self { weight: leaf(&Tensor::cat(&weights, 0)), generates: false, packed: None, parts }
     }
 
     /// `[.., I]` to `[.., O]`.
     pub(super) fn forward(&self, x: &Tensor) -> Tensor {
-        let plain = linear(x, &self.weight, self.packed.as_ref());
+        let plain = if self.generates {
+            onednn::linear(x, &self.weight, self.packed.as_ref())
+        } else {
+            whole_linear::linear(x, &self.weight)
+        };
         if !self.is_adapted() {
             return plain;
         }
@@ -84,7 +91,7 @@ impl FusedLinear {
             FusedPart { name, start, width, adapter }
         };
         let packed = PackedWeight::new(&weight, choice);
-        Self { weight, packed, parts: self.parts.iter().map(part).collect() }
+        Self { weight, generates: true, packed, parts: self.parts.iter().map(part).collect() }
     }
 
     fn is_adapted(&self) -> bool {

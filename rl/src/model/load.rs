@@ -341,8 +341,20 @@ pub fn write_weights(
 /// # Errors
 /// [`LoadError`] if a file cannot be written.
 pub fn save_whole(model: &Qwen3, folder: &Utf8Path) -> Result<(), LoadError> {
+    save_weights(model, &model.published(), folder)
+}
+
+/// As [`save_whole`], with these weights instead of the model's own, of the same names and shapes.
+///
+/// # Errors
+/// [`LoadError`] if a file cannot be written.
+pub fn save_weights(
+    model: &Qwen3,
+    weights: &BTreeMap<String, Tensor>,
+    folder: &Utf8Path,
+) -> Result<(), LoadError> {
     let config: &Qwen3Config = model.config();
-    write_weights(folder, &model.published(), SHARD_BYTES)?;
+    write_weights(folder, weights, SHARD_BYTES)?;
     let dtype = match model.kind() {
         Kind::BFloat16 => "bfloat16",
         Kind::Half => "float16",

@@ -19,13 +19,16 @@ mod qwen3;
 mod rope;
 mod shapes;
 mod signed;
+mod whole_linear;
 
 pub use config::{ConfigError, Mixture, Qwen3Config, RopeScaling, Yarn};
 pub use cpu_linear::CpuLinear;
 pub use gradients::Gradients;
 pub use head::HeadPass;
 pub use kv_cache::{CacheRows, CacheShape, KvCache};
-pub use load::{LoadError, Weights, save_folder, save_whole, write_safetensors, write_weights};
+pub use load::{
+    LoadError, Weights, save_folder, save_weights, save_whole, write_safetensors, write_weights,
+};
 pub use lora::{ADAPTERS, Lora, LoraSettings, LoraTarget};
 pub use onednn::PackedWeight;
 pub(crate) use onednn::is_available as has_onednn;

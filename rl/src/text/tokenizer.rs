@@ -255,6 +255,11 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
+    /// Whether both have the same tokens under the same ids.
+    pub fn has_vocabulary_of(&self, other: &Self) -> bool {
+        self.inner.get_vocab(true) == other.inner.get_vocab(true)
+    }
+
     /// Writes the files that it came in, or those of a vocabulary of our own: `tokenizer.json`,
     /// and the settings that transformers looks for beside it.
     ///

@@ -102,7 +102,10 @@ pub fn run(
     let template = ChatTemplate::new(&tokenizer)?;
     let mut samples = Vec::new();
     for example in &examples {
-        let sample = example.sequence(&template)?;
+        let mut sample = example.sequence(&template)?;
+        if !settings.assistant_only_loss {
+            sample.trained.fill(true);
+        }
         if sample.ids.len() <= settings.context {
             samples.push(sample);
         }

@@ -20,6 +20,7 @@ mod killed;
 mod log_run;
 mod loops;
 mod masks;
+mod merged;
 mod operators;
 mod prefixes;
 mod published;

@@ -4,6 +4,7 @@
 
 mod adapters;
 mod audits;
+mod bases;
 mod commands;
 mod fixture;
 mod graders;

@@ -41,6 +41,15 @@ impl Demonstrator {
     }
 }
 
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
 fn of_four() -> usize {
     4
 }
@@ -56,6 +65,7 @@ fn is_of_four(count: &usize) -> bool {
 /// | --- | --- | --- |
 /// | `world` | none | the folder of a task of a suite (`docs/WORLDS.md`), instead of a corpus |
 /// | `data` | none | files with examples, instead of a corpus |
+/// | `assistant_only_loss` | yes | whether of conversations in `data` the assistant's messages alone are imitated, or all tokens, as in pretraining |
 /// | `samples` | none | folders of samples of guided runs that are imitated instead of scripted agents |
 /// | `searches` | none | folders of searches whose good answers are imitated instead of scripted agents |
 /// | `episodes` | none | folders of evaluations or runs whose best episodes are imitated instead |
@@ -89,6 +99,10 @@ pub struct SftSettings {
     /// `prompt` and `completion`, or with `text`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub data: Vec<Utf8PathBuf>,
+    /// Whether of conversations in `data` the assistant's messages alone are imitated (TRL's setting
+    /// of this name, which is off there); else all tokens, as in pretraining.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub assistant_only_loss: bool,
     /// Folders of samples of guided runs (`agents guide export`). With any, the policy imitates what
     /// of them is to be trained on, on training tasks, and not scripted agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -155,6 +169,7 @@ impl SftSettings {
             tasks: Utf8PathBuf::new(),
             world: None,
             data: Vec::new(),
+            assistant_only_loss: true,
             samples: Vec::new(),
             searches: Vec::new(),
             episodes: Vec::new(),
@@ -224,6 +239,12 @@ impl Validate for SftSettings {
             "data",
             &"given",
             "left out where there are `tasks` or a `world`: one of them is imitated",
+        )?;
+        require(
+            self.assistant_only_loss || !self.data.is_empty(),
+            "assistant_only_loss",
+            &false,
+            "left out where there is no `data`: of episodes the policy's turns alone are imitated",
         )?;
         require(
             self.searches.is_empty() || self.world.is_none(),

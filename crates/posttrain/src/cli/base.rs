@@ -1,0 +1,112 @@
+//! `posttrain base`: a small base model, pretrained on text of a suite's training items.
+
+use super::{UsageError, exit, output};
+use agents::trajectory::{Segment, Source};
+use anyhow::{Context as _, Result};
+use camino::Utf8PathBuf;
+use clap::Args;
+use fs_err as fs;
+use serde_json::{Value, json};
+use std::process::Command;
+use tasks::files::write_atomic;
+use worlds::{BaseTextSettings, Document, DocumentKind, Suite, WorldName, base_text};
+
+#[derive(Debug, Args)]
+pub(super) struct BaseArgs {
+    /// The suite. Its training items alone are read.
+    suite: Utf8PathBuf,
+    /// The folder for the text (`text.jsonl`) and the model (`model`). A run that is there is resumed.
+    #[arg(long, value_name = "DIR")]
+    out: Utf8PathBuf,
+    /// Words of the text.
+    #[arg(long, value_name = "COUNT", default_value_t = BaseTextSettings::default().words)]
+    words: usize,
+    /// The share of a task's documents that show the task done well, such as `household=0.1`; may be given
+    /// more than once. It sets how well the model does the task.
+    #[arg(long = "exposure", value_name = "TASK=SHARE", value_parser = exposure)]
+    exposures: Vec<(WorldName, f64)>,
+    /// The shape of the model: `tiny` or `small`.
+    #[arg(long, default_value = "small")]
+    model: String,
+    /// The seed of the text and of the model.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Write the text and train nothing.
+    #[arg(long)]
+    text_only: bool,
+    /// The program that trains, `rl`, and what else its `sft` is to be given, such as
+    /// `rl --learning-rate 1e-3`.
+    #[arg(last = true, value_name = "TRAINER", default_value = "rl")]
+    trainer: Vec<String>,
+}
+
+fn exposure(text: &str) -> Result<(WorldName, f64), String> {
+    let (task, share) = text.split_once('=').ok_or("write it as TASK=SHARE")?;
+    let world = WorldName::ALL.into_iter().find(|world| world.name() == task);
+    let known = || WorldName::ALL.map(WorldName::name).join(", ");
+    let world = world.ok_or_else(|| format!("`{task}` is no task: there are {}", known()))?;
+    match share.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok((world, share)),
+        _ => Err(format!("`{share}` is no share: it must be from 0 to 1")),
+    }
+}
+
+pub(super) fn base(args: &BaseArgs) -> Result<u8> {
+    let settings = BaseTextSettings {
+        words: args.words,
+        exposure: args.exposures.iter().copied().collect(),
+        seed: args.seed,
+        ..BaseTextSettings::default()
+    };
+    let suite = Suite::open(&args.suite).context("failed to open the suite")?;
+    let documents = base_text(&suite, &settings)?;
+    let lines: String =
+        documents.iter().map(|document| format!("{}\n", example(document))).collect();
+    let text = args.out.join("text.jsonl");
+    fs::create_dir_all(&args.out)?;
+    // The trainer resumes only on the same text.
+    if fs::read(&text).ok().as_deref() != Some(lines.as_bytes()) {
+        write_atomic(&text, lines.as_bytes()).context("failed to write the text")?;
+    }
+    output::note(&format!("{} documents in {text}", documents.len()));
+    if args.text_only {
+        return Ok(exit::SUCCESS);
+    }
+    let model = args.out.join("model");
+    let (program, more) = args.trainer.split_first().context("no trainer is named")?;
+    let status = Command::new(program)
+        .args(["sft", "--model", &args.model, "--epochs", "1", "--seed", &args.seed.to_string()])
+        .args(["--data", text.as_str(), "--out", model.as_str()])
+        .args(more)
+        .status();
+    let status = status.map_err(|source| {
+        UsageError(format!(
+            "failed to start `{program}`: {source}. Put it on the PATH, or name it after `--`"
+        ))
+    })?;
+    if !status.success() {
+        // The trainer has said why.
+        return Ok(exit::FAULT);
+    }
+    output::line(model.as_str())?;
+    Ok(exit::SUCCESS)
+}
+
+/// A document as a line of `rl sft --data`: a conversation, or plain text without roles.
+fn example(document: &Document) -> Value {
+    if document.kind == DocumentKind::Scrap {
+        return json!({ "text": document.text() });
+    }
+    let mut is_first = true;
+    let message = |segment: &Segment| {
+        let role = match segment.source {
+            Source::Prompt if is_first => "system",
+            Source::Model => "assistant",
+            Source::Environment => "tool",
+            Source::Prompt | Source::Guide => "user",
+        };
+        is_first = false;
+        json!({ "role": role, "content": segment.text })
+    };
+    json!({ "messages": document.segments.iter().map(message).collect::<Vec<_>>() })
+}

@@ -1,0 +1,84 @@
+//! Base models, with a trainer that writes down what it was asked for.
+
+use crate::fixture::{PROGRAM, Place, suite};
+use camino::Utf8Path;
+use fs_err as fs;
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
+
+/// A program that writes its arguments to the file `asked` and ends with this code.
+fn trainer(place: &Place, code: u8) -> String {
+    let path = place.path("trainer");
+    let script = format!("#!/bin/sh\nprintf '%s\\n' \"$*\" >>{}\nexit {code}\n", place.path("asked"));
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    path.into_string()
+}
+
+fn base(out: &Utf8Path, flags: &[&str]) -> Output {
+    let mut command = Command::new(PROGRAM);
+    command.args(["base", suite().as_str(), "--out", out.as_str(), "--words", "3000"]).args(flags);
+    command.output().unwrap()
+}
+
+#[test]
+fn text_is_in_the_trainers_format_and_the_trainer_is_asked_for_one_pass_over_it() {
+    let place = Place::new();
+    let (out, trainer) = (place.path("base"), trainer(&place, 0));
+    let flags = ["--seed", "7", "--exposure", "household=1", "--", &trainer, "--threads", "2"];
+    let output = base(&out, &flags);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), out.join("model"));
+    let asked = fs::read_to_string(place.path("asked")).unwrap();
+    let expected = format!(
+        "sft --model small --epochs 1 --seed 7 --data {out}/text.jsonl --out {out}/model --threads 2\n"
+    );
+    assert_eq!(asked, expected);
+    let text = fs::read_to_string(out.join("text.jsonl")).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let roles = |line: &Value| -> Vec<String> {
+        let messages = line["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        messages.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect()
+    };
+    let mut kinds = [0; 3];
+    for line in &lines {
+        let roles: Vec<String> = roles(line);
+        let roles: Vec<&str> = roles.iter().map(String::as_str).collect();
+        match roles[..] {
+            [] => assert!(!line["text"].as_str().unwrap().is_empty()),
+            ["system", "user", "assistant"] => (),
+            ["system", "user", "assistant", "tool", "assistant", ..] => (),
+            ref other => panic!("{other:?}"),
+        }
+        kinds[roles.len().div_ceil(3).min(2)] += 1;
+    }
+    assert!(kinds.iter().all(|count| *count > 0), "{kinds:?}");
+    // The same flags: the same text, so that the trainer goes on.
+    let before = fs::metadata(out.join("text.jsonl")).unwrap().modified().unwrap();
+    assert!(base(&out, &flags).status.success());
+    assert_eq!(fs::metadata(out.join("text.jsonl")).unwrap().modified().unwrap(), before);
+}
+
+#[test]
+fn mistakes_are_named() {
+    let place = Place::new();
+    let out = place.path("base");
+    let said = |flags: &[&str]| {
+        let output = base(&out, flags);
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    for (exposure, reason) in [
+        ("household", "write it as TASK=SHARE"),
+        ("kitchen=0.1", "`kitchen` is no task: there are arithmetic"),
+        ("household=1.5", "must be from 0 to 1"),
+        ("household=much", "must be from 0 to 1"),
+    ] {
+        let (code, text) = said(&["--exposure", exposure]);
+        assert!(code == 2 && text.contains(reason), "{code} {text}");
+    }
+    let (code, text) = said(&["--", "/no/such/trainer"]);
+    assert!(code == 2 && text.contains("failed to start `/no/such/trainer`"), "{code} {text}");
+    let failing = trainer(&place, 9);
+    assert_eq!(said(&["--", &failing]).0, 1);
+}
