@@ -1,7 +1,7 @@
 //! Text that a tiny base model is pretrained on: it is to know the words and the forms of all
 //! environments of a suite, and to do their tasks badly.
 //!
-//! `training items -> demonstrations, slips, scraps -> a mix of documents`
+//! `training items -> transcripts, demonstrations, slips, scraps -> a mix of documents`
 //!
 //! Nothing sealed is read, and nothing is run: of environments whose episodes have one turn, only
 //! the turn is written down.
@@ -24,6 +24,8 @@ use tasks::task::TaskId;
 
 /// Draws of a document, at most, before the next environment has its turn.
 const TRIES: u64 = 20;
+/// Words of a transcript, at most, unless its first item has more.
+const TRANSCRIPT: usize = 400;
 /// Lines of a scrap, at most.
 const SCRAP: usize = 12;
 
@@ -31,6 +33,10 @@ const SCRAP: usize = 12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentKind {
+    /// The expert on several items, one after another, as plain text without worked examples: nearly
+    /// every answer repeats words that stand close before it. A small model learns to look there from
+    /// such text, and hardly ever from single long prompts.
+    Transcript,
     /// The expert's episode.
     Demonstration,
     /// An episode that goes wrong: turns of another item, or the expert's with a turn left out or
@@ -46,11 +52,11 @@ pub enum DocumentKind {
 pub struct Document {
     /// The environment that it is from.
     pub world: WorldName,
-    /// The training item that it is about.
+    /// The training item that it is about, of several the first.
     pub item: TaskId,
     /// How it came about.
     pub kind: DocumentKind,
-    /// Prompt, turns and replies, as in trajectories; of a scrap one segment of the model.
+    /// Prompt, turns and replies, as in trajectories; of transcripts and scraps one segment of the model.
     pub segments: Vec<Segment>,
 }
 
@@ -72,17 +78,20 @@ impl Document {
 /// | field | purpose | default |
 /// | --- | --- | --- |
 /// | `words` | words in all; every environment has the same share | 3,000,000 |
-/// | `exposure` | the share of an environment's documents that are demonstrations, 0 to 1 | 0.2 each |
-/// | `scraps` | the share of the others that are scraps, 0 to 1; the rest are slips | 0.5 |
+/// | `transcripts` | the share of documents that are transcripts, 0 to 1 | 0.5 |
+/// | `exposure` | the share of an environment's other documents that are demonstrations, 0 to 1 | 0.2 each |
+/// | `scraps` | the share of the rest that are scraps, 0 to 1; the rest are slips | 0.5 |
 /// | `seed` | the root of all draws | 0 |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BaseTextSettings {
     /// Words in all.
     pub words: usize,
-    /// The share of demonstrations. What is not named has the default.
+    /// The share of transcripts.
+    pub transcripts: f64,
+    /// The share of demonstrations among the others. What is not named has the default.
     pub exposure: BTreeMap<WorldName, f64>,
-    /// The share of the other documents that are scraps.
+    /// The share of the rest that are scraps.
     pub scraps: f64,
     /// The root of all draws.
     pub seed: u64,
@@ -93,7 +102,7 @@ pub const EXPOSURE: f64 = 0.2;
 
 impl Default for BaseTextSettings {
     fn default() -> Self {
-        Self { words: 3_000_000, exposure: BTreeMap::new(), scraps: 0.5, seed: 0 }
+        Self { words: 3_000_000, transcripts: 0.5, exposure: BTreeMap::new(), scraps: 0.5, seed: 0 }
     }
 }
 
@@ -132,7 +141,8 @@ pub fn base_text(
     settings: &BaseTextSettings,
 ) -> Result<Vec<Document>, BaseTextError> {
     let shares = settings.exposure.iter().map(|(world, share)| (world.name(), *share));
-    for (key, found) in shares.chain([("scraps", settings.scraps)]) {
+    let others = [("transcripts", settings.transcripts), ("scraps", settings.scraps)];
+    for (key, found) in shares.chain(others) {
         if !(0.0..=1.0).contains(&found) {
             return Err(BaseTextError::Share { key: key.to_owned(), found });
         }
@@ -149,7 +159,7 @@ pub fn base_text(
     while total < settings.words {
         // The environment with the fewest words so far; of several, the first in the suite.
         let next = writers.iter_mut().min_by_key(|writer| writer.words);
-        let document = next.ok_or(BaseTextError::Nothing)?.next(settings.scraps)?;
+        let document = next.ok_or(BaseTextError::Nothing)?.next(settings)?;
         total += document.words();
         documents.push(document);
     }
@@ -169,11 +179,11 @@ struct Writer {
 
 impl Writer {
     /// The next document that has words.
-    fn next(&mut self, scraps: f64) -> Result<Document, BaseTextError> {
+    fn next(&mut self, settings: &BaseTextSettings) -> Result<Document, BaseTextError> {
         for _ in 0..TRIES {
             let mut rng = self.stream.index(self.drawn).rng();
             self.drawn += 1;
-            let document = self.draw(scraps, &mut rng)?;
+            let document = self.draw(settings, &mut rng)?;
             let words = document.words();
             if words > 0 {
                 self.words += words;
@@ -183,10 +193,16 @@ impl Writer {
         Err(BaseTextError::Nothing)
     }
 
-    fn draw(&self, scraps: f64, rng: &mut ChaCha8Rng) -> Result<Document, BaseTextError> {
-        let kind = if rng.random_bool(self.exposure) {
+    fn draw(
+        &self,
+        settings: &BaseTextSettings,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Document, BaseTextError> {
+        let kind = if rng.random_bool(settings.transcripts) {
+            DocumentKind::Transcript
+        } else if rng.random_bool(self.exposure) {
             DocumentKind::Demonstration
-        } else if rng.random_bool(scraps) {
+        } else if rng.random_bool(settings.scraps) {
             DocumentKind::Scrap
         } else {
             DocumentKind::Slip
@@ -195,6 +211,7 @@ impl Writer {
         let item = *items.choose(rng).ok_or(BaseTextError::Nothing)?;
         let other = *items.choose(rng).ok_or(BaseTextError::Nothing)?;
         let segments = match kind {
+            DocumentKind::Transcript => vec![self.transcript(item, &items, rng)?],
             DocumentKind::Demonstration => self.episode(item, self.expert(item)?)?,
             DocumentKind::Slip => self.episode(item, self.slip(item, other, rng)?)?,
             DocumentKind::Scrap => vec![self.scrap(item, other, rng)],
@@ -217,6 +234,47 @@ impl Writer {
             return Ok(segments);
         }
         Ok(play_turns(world, item, turns)?.segments)
+    }
+
+    /// The expert on `first` and on other items, up to some number of words.
+    fn transcript(
+        &self,
+        first: &TaskId,
+        items: &[&TaskId],
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Segment, BaseTextError> {
+        let (mut texts, mut length, mut item) = (Vec::new(), 0, first);
+        loop {
+            let text = self.told(item)?;
+            let more = words(&text).len();
+            if length > 0 && length + more > TRANSCRIPT {
+                return Ok(Segment::text(Source::Model, texts.join("\n\n")));
+            }
+            length += more.max(1);
+            texts.push(text);
+            item = items.choose(rng).copied().unwrap_or(first);
+        }
+    }
+
+    /// The expert's episode on an item as it may stand in a book: what is asked, and in environments
+    /// that reply each turn behind `>` with the reply under it.
+    fn told(&self, item: &TaskId) -> Result<String, BaseTextError> {
+        let world = &*self.world;
+        let question = world.question(item).unwrap_or_default();
+        let turns = self.expert(item)?;
+        if world.spec().kind == TaskKind::Static {
+            let separator = if question.ends_with(':') { " " } else { "\n" };
+            return Ok(format!("{question}{separator}{}", turns.join("\n")));
+        }
+        let mut lines = vec![question];
+        for segment in play_turns(world, item, turns)?.segments {
+            match segment.source {
+                Source::Model => lines.push(format!("> {}", segment.text)),
+                Source::Environment => lines.push(segment.text),
+                Source::Prompt | Source::Guide => (),
+            }
+        }
+        Ok(lines.join("\n"))
     }
 
     /// Turns that hardly solve an item.

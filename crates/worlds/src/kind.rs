@@ -149,6 +149,12 @@ pub trait Kind: Debug + Send + Sync + 'static {
     /// The opening messages.
     fn prompt(ground: &Self::Ground, item: &Self::Item, scale: Scale) -> Prompt;
 
+    /// What of the prompt is about this item alone, without worked examples. By default all that the
+    /// user says.
+    fn question(ground: &Self::Ground, item: &Self::Item, scale: Scale) -> String {
+        Self::prompt(ground, item, scale).user
+    }
+
     /// Starts an episode.
     fn open<'a>(ground: &'a Self::Ground, item: &'a Self::Item) -> Self::Episode<'a>;
 

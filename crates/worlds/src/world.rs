@@ -48,6 +48,10 @@ pub trait Environment: World {
     /// is no such item, or it is sealed.
     fn expert(&self, item: &TaskId) -> Option<Vec<String>>;
 
+    /// What of its prompt is about the item alone, without worked examples; `None` if there is no such
+    /// item.
+    fn question(&self, item: &TaskId) -> Option<String>;
+
     /// Plays an item by random turns.
     ///
     /// # Errors
@@ -157,6 +161,10 @@ impl<K: Kind> Environment for GeneratedWorld<K> {
             return None;
         }
         Some(K::expert(&self.ground, self.items.get(item)?))
+    }
+
+    fn question(&self, item: &TaskId) -> Option<String> {
+        Some(K::question(&self.ground, self.items.get(item)?, self.scale()))
     }
 
     fn play_at_random(&self, item: &TaskId, stream: Stream) -> Result<Closed, EpisodeFault> {

@@ -22,7 +22,7 @@ fn suite() -> (tempfile::TempDir, Suite) {
 /// Settings for a text of some hundred documents each.
 fn settings() -> BaseTextSettings {
     let exposure = BTreeMap::from([(WorldName::Arithmetic, 0.6), (WorldName::Shop, 0.0)]);
-    BaseTextSettings { words: 300_000, exposure, scraps: 0.5, seed: 3 }
+    BaseTextSettings { words: 300_000, transcripts: 0.25, exposure, scraps: 0.5, seed: 3 }
 }
 
 /// The reward of a document's turns on its item.
@@ -55,10 +55,12 @@ fn every_environment_has_its_share_of_words_and_of_demonstrations() {
         };
         let exposure = settings.exposure.get(&world).copied().unwrap_or(worlds::EXPOSURE);
         let tolerance = 2.0 / (own.len() as f64).sqrt();
+        let others = 1.0 - settings.transcripts;
         for (kind, expected) in [
-            (DocumentKind::Demonstration, exposure),
-            (DocumentKind::Slip, (1.0 - exposure) / 2.0),
-            (DocumentKind::Scrap, (1.0 - exposure) / 2.0),
+            (DocumentKind::Transcript, settings.transcripts),
+            (DocumentKind::Demonstration, others * exposure),
+            (DocumentKind::Slip, others * (1.0 - exposure) / 2.0),
+            (DocumentKind::Scrap, others * (1.0 - exposure) / 2.0),
         ] {
             let found = share(kind);
             assert!((found - expected).abs() < tolerance, "{world:?} {kind:?}: {found}");
@@ -92,7 +94,8 @@ fn demonstrations_come_right_and_most_slips_do_not() {
     let documents = base_text(&suite, &settings).unwrap();
     let mut rewards: BTreeMap<(WorldName, DocumentKind), Vec<f64>> = BTreeMap::new();
     for document in &documents {
-        if document.world != WorldName::Programs && document.kind != DocumentKind::Scrap {
+        let is_episode = matches!(document.kind, DocumentKind::Demonstration | DocumentKind::Slip);
+        if document.world != WorldName::Programs && is_episode {
             let key = (document.world, document.kind);
             rewards.entry(key).or_default().push(reward(&suite, document));
         }
@@ -106,6 +109,34 @@ fn demonstrations_come_right_and_most_slips_do_not() {
             DocumentKind::Demonstration => assert_eq!(right, 1.0, "{world:?}"),
             _ => assert!(right < 0.35, "{world:?}: {right} of {} slips", rewards.len()),
         }
+    }
+}
+
+#[test]
+fn transcripts_show_several_items_without_worked_examples() {
+    let (_folder, suite) = suite();
+    let settings = BaseTextSettings { words: 60_000, transcripts: 1.0, ..settings() };
+    let mut questions = BTreeMap::new();
+    for document in base_text(&suite, &settings).unwrap() {
+        assert_eq!(document.kind, DocumentKind::Transcript);
+        let world = suite.task(document.world.name()).unwrap().train().unwrap();
+        let text = document.text();
+        assert!(text.starts_with(&world.question(&document.item).unwrap()), "{text}");
+        for turn in world.expert(&document.item).unwrap() {
+            assert!(text.contains(&turn), "{text}");
+        }
+        let of_world: &mut Vec<usize> = questions.entry(document.world).or_default();
+        of_world.push(match document.world {
+            WorldName::Arithmetic => text.matches("Question: ").count(),
+            WorldName::Household => text.matches("Your task is to: ").count(),
+            _ => continue,
+        });
+        assert!(!text.contains("examples"), "{text}");
+    }
+    for (world, counts) in questions {
+        let mean = counts.iter().sum::<usize>() as f64 / counts.len().max(1) as f64;
+        let expected = if world == WorldName::Arithmetic { 5.0..12.0 } else { 1.5..5.0 };
+        assert!(counts.is_empty() || expected.contains(&mean), "{world:?}: {mean}");
     }
 }
 

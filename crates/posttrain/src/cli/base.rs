@@ -11,6 +11,18 @@ use std::process::Command;
 use tasks::files::write_atomic;
 use worlds::{BaseTextSettings, Document, DocumentKind, Suite, WorldName, base_text};
 
+/// As in pretraining: all tokens are learnt, none is replaced by chance, and updates are many.
+const PRETRAINING: [&str; 8] = [
+    "--set",
+    "assistant_only_loss=false",
+    "--set",
+    "context_noise=0",
+    "--set",
+    "batch=8",
+    "--set",
+    "learning_rate=2e-3",
+];
+
 #[derive(Debug, Args)]
 pub(super) struct BaseArgs {
     /// The suite. Its training items alone are read.
@@ -21,7 +33,10 @@ pub(super) struct BaseArgs {
     /// Words of the text.
     #[arg(long, value_name = "COUNT", default_value_t = BaseTextSettings::default().words)]
     words: usize,
-    /// The share of a task's documents that show the task done well, such as `household=0.1`; may be given
+    /// The share of documents that show several items of a task done well, one after another.
+    #[arg(long, value_name = "SHARE", default_value_t = BaseTextSettings::default().transcripts)]
+    transcripts: f64,
+    /// The share of a task's other documents that show an item done well, such as `household=0.1`; may be given
     /// more than once. It sets how well the model does the task.
     #[arg(long = "exposure", value_name = "TASK=SHARE", value_parser = exposure)]
     exposures: Vec<(WorldName, f64)>,
@@ -35,7 +50,7 @@ pub(super) struct BaseArgs {
     #[arg(long)]
     text_only: bool,
     /// The program that trains, `rl`, and what else its `sft` is to be given, such as
-    /// `rl --learning-rate 1e-3`.
+    /// `rl --set learning_rate=1e-3`.
     #[arg(last = true, value_name = "TRAINER", default_value = "rl")]
     trainer: Vec<String>,
 }
@@ -54,6 +69,7 @@ fn exposure(text: &str) -> Result<(WorldName, f64), String> {
 pub(super) fn base(args: &BaseArgs) -> Result<u8> {
     let settings = BaseTextSettings {
         words: args.words,
+        transcripts: args.transcripts,
         exposure: args.exposures.iter().copied().collect(),
         seed: args.seed,
         ..BaseTextSettings::default()
@@ -76,6 +92,7 @@ pub(super) fn base(args: &BaseArgs) -> Result<u8> {
     let (program, more) = args.trainer.split_first().context("no trainer is named")?;
     let status = Command::new(program)
         .args(["sft", "--model", &args.model, "--epochs", "1", "--seed", &args.seed.to_string()])
+        .args(PRETRAINING)
         .args(["--data", text.as_str(), "--out", model.as_str()])
         .args(more)
         .status();
@@ -94,7 +111,7 @@ pub(super) fn base(args: &BaseArgs) -> Result<u8> {
 
 /// A document as a line of `rl sft --data`: a conversation, or plain text without roles.
 fn example(document: &Document) -> Value {
-    if document.kind == DocumentKind::Scrap {
+    if matches!(document.kind, DocumentKind::Transcript | DocumentKind::Scrap) {
         return json!({ "text": document.text() });
     }
     let mut is_first = true;

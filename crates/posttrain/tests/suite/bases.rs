@@ -10,7 +10,8 @@ use std::process::{Command, Output};
 /// A program that writes its arguments to the file `asked` and ends with this code.
 fn trainer(place: &Place, code: u8) -> String {
     let path = place.path("trainer");
-    let script = format!("#!/bin/sh\nprintf '%s\\n' \"$*\" >>{}\nexit {code}\n", place.path("asked"));
+    let script =
+        format!("#!/bin/sh\nprintf '%s\\n' \"$*\" >>{}\nexit {code}\n", place.path("asked"));
     fs::write(&path, script).unwrap();
     fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     path.into_string()
@@ -32,7 +33,8 @@ fn text_is_in_the_trainers_format_and_the_trainer_is_asked_for_one_pass_over_it(
     assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), out.join("model"));
     let asked = fs::read_to_string(place.path("asked")).unwrap();
     let expected = format!(
-        "sft --model small --epochs 1 --seed 7 --data {out}/text.jsonl --out {out}/model --threads 2\n"
+        "sft --model small --epochs 1 --seed 7 --set assistant_only_loss=false --set context_noise=0 \
+         --set batch=8 --set learning_rate=2e-3 --data {out}/text.jsonl --out {out}/model --threads 2\n"
     );
     assert_eq!(asked, expected);
     let text = fs::read_to_string(out.join("text.jsonl")).unwrap();

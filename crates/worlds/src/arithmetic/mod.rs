@@ -140,6 +140,10 @@ impl Kind for Arithmetic {
         prompt::prompt(item, scale)
     }
 
+    fn question((): &(), item: &ArithmeticItem, _: Scale) -> String {
+        prompt::question(item)
+    }
+
     fn open<'a>((): &'a (), item: &'a ArithmeticItem) -> ArithmeticEpisode<'a> {
         ArithmeticEpisode { item, found: None, is_over: false }
     }

@@ -34,9 +34,14 @@ pub(super) fn prompt(item: &ArithmeticItem, scale: Scale) -> Prompt {
     };
     Prompt {
         system: "Answer the last question. Work in steps, and end with the answer.".to_owned(),
-        user: format!("{worked}\n\nQuestion: {}\nAnswer:", item.question),
+        user: format!("{worked}\n\n{}", question(item)),
         data: None,
     }
+}
+
+/// The problem as the prompt puts it.
+pub(super) fn question(item: &ArithmeticItem) -> String {
+    format!("Question: {}\nAnswer:", item.question)
 }
 
 /// The page that an agent reads of the task.

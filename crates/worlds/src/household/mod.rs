@@ -90,6 +90,10 @@ impl Kind for Household {
         prompt::prompt(item)
     }
 
+    fn question((): &(), item: &HouseholdItem, _: Scale) -> String {
+        prompt::opening(item)
+    }
+
     fn open<'a>((): &'a (), item: &'a HouseholdItem) -> HouseholdEpisode<'a> {
         HouseholdEpisode::new(item)
     }

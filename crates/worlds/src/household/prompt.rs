@@ -63,7 +63,8 @@ fn put(turn: &str) -> Option<String> {
     Some(format!("put {thing} in/on {place}"))
 }
 
-fn opening(item: &HouseholdItem) -> String {
+/// What is seen at first, and the errand.
+pub(super) fn opening(item: &HouseholdItem) -> String {
     format!("{}\nYour task is to: {}.", item.overview(), item.goal_text())
 }
 
