@@ -16,6 +16,7 @@ mod faulted;
 mod fleet;
 mod foreign;
 mod generation;
+mod guided;
 mod killed;
 mod log_run;
 mod loops;

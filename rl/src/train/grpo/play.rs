@@ -146,6 +146,7 @@ impl<'a> EpisodePlayer<'a> {
         let context = RolloutContext {
             world: self.world,
             settings: &self.settings.rollout,
+            guide: None,
             stop: self.stop,
             heartbeat: self.heartbeat,
         };
