@@ -36,6 +36,7 @@ mod serve_sampling;
 mod serve_structured;
 mod server;
 mod stopped;
+mod stuck;
 mod template;
 mod tensorboard;
 mod tinker;
