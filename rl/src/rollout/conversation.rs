@@ -90,7 +90,7 @@ impl RolloutConversation {
                     segments.push(index);
                 }
                 (Source::Prompt | Source::Guide, _) | (Source::Environment, None) => {
-                    fixed += tokens
+                    fixed += tokens;
                 }
             }
         }

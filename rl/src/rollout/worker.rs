@@ -20,13 +20,13 @@ pub(super) struct EpisodeState<'w> {
     /// The episode; `None` before its first turn.
     play: Option<Box<dyn Play + 'w>>,
     /// Its end of the conversation with people, if it is guided.
-    pub(super) guide: Option<GuidedEpisode>,
+    pub(super) guide: Option<Box<GuidedEpisode>>,
 }
 
 impl EpisodeState<'_> {
     /// One that has taken no turn.
     pub(super) fn new(guide: Option<GuidedEpisode>) -> Self {
-        Self { play: None, guide }
+        Self { play: None, guide: guide.map(Box::new) }
     }
 
     /// The turns so far.

@@ -42,8 +42,8 @@ about = true
 drop = "turn"
 "#;
 
-fn guide(source: &dyn GuideSource) -> Option<RolloutGuide<'_>> {
-    Some(RolloutGuide { source, turns: 12, feedback: None })
+fn guide(source: &dyn GuideSource) -> RolloutGuide<'_> {
+    RolloutGuide { source, turns: 12, feedback: None }
 }
 
 pub(crate) struct Folder(tempfile::TempDir);
@@ -72,7 +72,7 @@ fn play(
     settings: &RolloutSettings,
     source: &dyn GuideSource,
 ) -> Vec<(Trajectory, Vec<i64>)> {
-    let rollout = scene.play_with(generator, settings, 600, None, guide(source)).unwrap();
+    let rollout = scene.play_with(generator, settings, 600, None, Some(guide(source))).unwrap();
     let finished = |played: RolloutResult| match played {
         RolloutResult::Finished { trajectory, context } => (*trajectory, context),
         RolloutResult::Fault { fault, .. } => panic!("{fault}"),
@@ -153,7 +153,9 @@ fn what_a_guided_policy_reads_is_recorded_and_is_what_samples_train_on() {
         let (trajectory, context) = played.iter().find(same).unwrap();
         // In lockstep nothing waits; the journal has the clock's word on that.
         let mut guidance = sampled.guidance.clone();
-        guidance.iter_mut().for_each(|piece| piece.waited_seconds = 0.0);
+        for piece in &mut guidance {
+            piece.waited_seconds = 0.0;
+        }
         assert_eq!((&guidance, sampled.ending), (&trajectory.guidance, trajectory.ending));
         assert_eq!((&sampled.turns, &sampled.outcome), (&trajectory.turns, &trajectory.outcome));
         let sample = exported.samples.iter().find(|sample| sample.trajectory == *sampled).unwrap();
@@ -179,7 +181,9 @@ fn guided_rollout_is_the_same_for_any_number_of_workers() {
         for (trajectory, context) in &mut played {
             scene.assert_seen(trajectory);
             assert_eq!(*context, ids_of(&trajectory.segments));
-            trajectory.turns.iter_mut().for_each(|turn| turn.seconds = 0.0);
+            for turn in &mut trajectory.turns {
+                turn.seconds = 0.0;
+            }
         }
         (played, list_conversations(&folder.path(name)).unwrap())
     };
@@ -280,7 +284,7 @@ fn guide_that_is_away_costs_guidance_and_no_episode_unless_it_is_to_stop() {
     let turn = [scene.tokenizer.encode("turn").unwrap(), vec![end]].concat();
     let remote = || Remote::new(&turn, u64::MAX);
     let stops = Away(OnLost::Stop);
-    let refused = scene.play_with(&mut remote(), &settings(4000), 600, None, guide(&stops));
+    let refused = scene.play_with(&mut remote(), &settings(4000), 600, None, Some(guide(&stops)));
     let refused = refused.unwrap_err();
     assert!(matches!(refused, RolloutError::Guide { .. }), "{refused}");
     assert!(tasks::text::with_causes(&refused).contains("there is no guide: it is out"));

@@ -94,7 +94,7 @@ impl<'a> EpisodePlayer<'a> {
                     .map(|guide| self.play_stuck(generator, guide, step, &drawn, &batch))
                     .transpose()?;
                 let curriculum = sampler.metrics(step, &drawn);
-                return Ok(PlayedStep { batch, curriculum, drawn, draws, cache, seconds, stuck });
+                return Ok(PlayedStep { batch, drawn, curriculum, draws, cache, seconds, stuck });
             }
             drawn.extend(sampler.draw_again(step, draws, &drawn, missing));
             draws += 1;

@@ -281,7 +281,6 @@ impl Success {
         let (mut turn, mut is_kept) = (0, false);
         for segment in segments {
             match segment.source {
-                Source::Prompt | Source::Guide => {}
                 Source::Model => {
                     // One that was cut off is no turn, and nobody judged it.
                     let is_turn = turn < self.transcript.count();
@@ -295,7 +294,7 @@ impl Success {
                 Source::Environment if is_kept || !is_excised => {
                     sequence.push(&template.observation(&segment.text)?, false);
                 }
-                Source::Environment => {}
+                Source::Prompt | Source::Environment | Source::Guide => {}
             }
         }
         Ok(sequence)
