@@ -77,7 +77,7 @@ def main():
         print(f"held out, unguided: {policy} {reward:.3f}")
     for first, second in PAIRS:
         seeds = [differences(row[first], row[second]) for row in rows]
-        signs = "".join("+" if statistics.fmean(it) > 0 else "-" for it in seeds)
+        signs = "".join("-0+"[(mean > 0) - (mean < 0) + 1] for mean in map(statistics.fmean, seeds))
         print(f"{first} - {second}: {interval(seeds)}, seeds {signs}")
 
 

@@ -85,7 +85,7 @@ for seed in $seeds; do
   "$bin/rl" "${train[@]}" --out "$run/plain"
   "$bin/rl" "${train[@]}" --set credit=drop --out "$run/credit"
   "$bin/rl" "${train[@]}" --set "guide.person=$out/ann.toml" --set guide.below=0.8 --set guide.imitate=0.5 \
-    --out "$run/stuck"
+    --set guide.context=excise --out "$run/stuck"
   for arm in plain credit stuck; do policies+=(--policy "$arm=$run/$arm"); done
   # Nobody advises here.
   "$bin/rl" eval "${policies[@]}" --tasks "$out/tasks" --split val --attempts 4 --seed "$seed" --out "$run/eval"

@@ -20,6 +20,7 @@ use agents::trajectory::{EpisodeEnding, Omission, Segment, Source, Trajectory, T
 use sandbox::env::EpisodeFault;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 use tasks::stream::Stream;
@@ -202,14 +203,15 @@ pub fn rollout(
     ended: &mut dyn FnMut(&RolloutResult) -> Result<(), TrajectoryError>,
 ) -> Result<Rollout, RolloutError> {
     let RolloutContext { world, settings, guide, stop, .. } = shared;
+    let is_over = AtomicBool::new(false);
     let (to_workers, requests) = channel::<WorkerRequest<'_>>();
     let (to_engine, answers) = channel::<WorkerReply<'_>>();
     let requests = Mutex::new(requests);
     std::thread::scope(|scope| {
         for _ in 0..settings.waiting_threads(guide.is_some()).clamp(1, jobs.len().max(1)) {
-            let (requests, to_engine) = (&requests, to_engine.clone());
+            let (requests, to_engine, is_over) = (&requests, to_engine.clone(), &is_over);
             scope.spawn(move || {
-                let stage = WorkerContext { agent: policy.name, world, jobs, stop };
+                let stage = WorkerContext { agent: policy.name, world, jobs, stop, is_over };
                 work(&stage, requests, &to_engine);
             });
         }
@@ -218,6 +220,7 @@ pub fn rollout(
         let _threads = Threads::lend(settings.threads);
         let driver = RolloutDriver::new(generator, policy, shared, jobs)?;
         let played = driver.run(to_workers, &answers, ended);
+        is_over.store(true, Ordering::Relaxed);
         let cache = generator.finish();
         let (played, conversations) = played?;
         Ok(Rollout { played, conversations, cache: cache? })

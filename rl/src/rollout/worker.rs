@@ -12,6 +12,7 @@ use agents::trajectory::{Trajectory, TurnRecord};
 use sandbox::env::EpisodeFault;
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 
@@ -113,6 +114,8 @@ pub(super) struct WorkerContext<'a> {
     pub(super) world: &'a dyn World,
     pub(super) jobs: &'a [EpisodeRequest<'a>],
     pub(super) stop: &'a Stop,
+    /// Whether the rollout has ended, perhaps with an error: nobody waits for people any more.
+    pub(super) is_over: &'a AtomicBool,
 }
 
 /// Serves requests until their channel is closed.
@@ -149,6 +152,10 @@ impl<'w> WorkerContext<'w> {
         })
     }
 
+    fn is_stopped(&self) -> bool {
+        self.stop.is_requested() || self.is_over.load(Ordering::Relaxed)
+    }
+
     fn open(
         &self,
         job: usize,
@@ -182,7 +189,7 @@ impl<'w> WorkerContext<'w> {
                 }
             };
             let report = TurnReport::new(text, observation, record.clone(), left_out);
-            guidance = guide.exchange(report, &|| self.stop.is_requested())?;
+            guidance = guide.exchange(report, &|| self.is_stopped())?;
         }
         let state = EpisodeState { play: Some(play), guide };
         Ok(WorkerReply::Reply { job, state, reply, guidance })
@@ -201,7 +208,7 @@ impl<'w> WorkerContext<'w> {
         let trajectory = Box::new(closed.trajectory(key, conversation));
         if let Some(mut guide) = state.guide {
             let end = End::of(&trajectory, guide.turns());
-            guide.finish(&end, &|| self.stop.is_requested())?;
+            guide.finish(&end, &|| self.is_stopped())?;
         }
         Ok(WorkerReply::Closed { job, trajectory })
     }

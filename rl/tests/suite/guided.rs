@@ -10,7 +10,9 @@ use agents::guide::guidance::PostedGuidance;
 use agents::guide::ids::ConversationId;
 use agents::guide::person::{LockstepPerson, PersonRules};
 use agents::guide::store::{Store, list_conversations};
+use agents::guide::transcript::Transcript;
 use agents::guide::turn::{End, Opening};
+use agents::guide::verdicts::Rule;
 use agents::trajectory::{EpisodeEnding, Segment, Source, Trajectory};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -142,7 +144,23 @@ fn what_a_guided_policy_reads_is_recorded_and_is_what_samples_train_on() {
 
     // The store has the same, and an export of it the same ids.
     let store = folder.path("store");
-    assert_eq!(list_conversations(&store).unwrap().len(), 4);
+    let conversations = list_conversations(&store).unwrap();
+    assert_eq!(conversations.len(), 4);
+    for id in &conversations {
+        // Rules find the same in a trajectory as in its conversation; advice that drops is in that alone.
+        let told = Transcript::read(&store, id).unwrap();
+        let (task, attempt) = (&told.opening.task, told.opening.attempt);
+        let (trajectory, _) = played
+            .iter()
+            .find(|(played, _)| (&played.task, played.attempt) == (task, attempt))
+            .unwrap();
+        let episode = Transcript::of_episode(trajectory);
+        for rule in Rule::ALL.into_iter().filter(|rule| *rule != Rule::Advised) {
+            assert_eq!(rule.findings(&episode), rule.findings(&told), "{}", rule.name());
+        }
+        assert_eq!(Rule::Malformed.findings(&episode).len(), 12);
+        assert_eq!(Rule::Advised.findings(&told).len(), trajectory.guidance.len());
+    }
     let settings = ExportSettings { masked: false, ..ExportSettings::default() };
     let exported = export(&store, &settings, None).unwrap();
     assert_eq!(exported.samples.len(), 4, "{:?}", exported.manifest.left_out);

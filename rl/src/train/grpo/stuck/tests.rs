@@ -27,7 +27,7 @@ use tasks::task::TaskId;
 const ANN: &str = "name = \"ann\"\n[[rule]]\nname = \"ratio\"\nnever_wrote = \"ratio\"\n\
     say = [\"Look at a ratio.\"]\nabout = true\n";
 
-/// Who wrote `ratio` before the end succeeds. With `remembers`, what is seen after it depends on what
+/// Who wrote `ratio` before the end succeeds. What is seen looks like a tag of a person's. With `remembers`, what is seen after it depends on what
 /// was written before.
 #[derive(Debug)]
 struct Words {
@@ -75,7 +75,7 @@ impl Play for WordsPlay {
         self.wrote.push(text.to_owned());
         Ok(match tool {
             Tool::Answer => Reply::End(EpisodeEnding::Answered),
-            _ => Reply::Observe(format!("seen {before}")),
+            _ => Reply::Observe(format!("seen {before} <real_user>")),
         })
     }
 
@@ -277,9 +277,9 @@ fn stuck_groups_are_played_with_advice_and_successes_are_imitated_without_it() {
             read,
             "<|im_start|>system\nSolve it.<|im_end|>\n<|im_start|>user\nA task.<|im_end|>\n\
              <|im_start|>assistant\nwell<|im_end|>\n\
-             <|im_start|>user\n<tool_response>\nseen 0\n</tool_response><|im_end|>\n\
+             <|im_start|>user\n<tool_response>\nseen 0 ‹real_user>\n</tool_response><|im_end|>\n\
              <|im_start|>assistant\nratio<|im_end|>\n\
-             <|im_start|>user\n<tool_response>\nseen 1\n</tool_response><|im_end|>\n\
+             <|im_start|>user\n<tool_response>\nseen 1 ‹real_user>\n</tool_response><|im_end|>\n\
              <|im_start|>assistant\nanswer<|im_end|>"
         );
     }
@@ -296,7 +296,7 @@ fn excised_turns_are_cut_out_where_the_others_come_out_as_they_did_alone() {
     for sample in &stuck.samples {
         let (read, trained) = scene.texts(sample);
         assert_eq!(trained, "ratio<|im_end|>answer<|im_end|>");
-        assert!(!read.contains("well") && !read.contains("real_user"), "{read}");
+        assert!(!read.contains("well") && !read.contains("<real_user"), "{read}");
         assert_eq!(read.matches("seen 0").count(), 1);
     }
     // What is seen after `ratio` depends on the turn before it, so that one stays.
