@@ -102,9 +102,9 @@ impl Judged {
         self.fine += fine.len();
     }
 
-    /// The same of one turn, by itself and after others.
-    fn turn(&mut self, rule: Rule, turn: &TranscriptTurn, is_found: bool, befores: usize) {
-        for before in 0..befores {
+    /// The same of one turn, after none and then after others, fewer than `most_before` of them.
+    fn turn(&mut self, rule: Rule, turn: &TranscriptTurn, is_found: bool, most_before: usize) {
+        for before in 0..most_before {
             let mut turns: Vec<TranscriptTurn> = (0..before).map(filler).collect();
             turns.push(turn.clone());
             let at = u32::try_from(before).unwrap();
