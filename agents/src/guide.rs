@@ -8,20 +8,16 @@ use crate::cli::{
 };
 use crate::{complain, say, stop_on_signal};
 use agents::guide::annotators::add_annotator;
-use agents::guide::channel::{GuideLink, GuideSource, HttpChannel, LocalChannel, OnLost};
 use agents::guide::conversation::Conversation;
 use agents::guide::guidance::PostedGuidance;
-use agents::guide::person::{LockstepPerson, PersonRules, RemotePerson, RemoteReport};
+use agents::guide::person::{PersonRules, RemotePerson, RemoteReport};
 use agents::guide::serve::{GuideServer, GuideServerConfig};
-use agents::guide::store::{Store, list_conversations, read_conversation};
-use agents::guide::wire::PORT;
-use agents::remote::ServerAddress;
+use agents::guide::source::{RunGuide, server_address};
+use agents::guide::store::{list_conversations, read_conversation};
 use agents::run::journal::Blobs;
-use anyhow::{Context as _, Result, bail};
-use camino::Utf8PathBuf;
+use anyhow::Result;
 use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::sync::Arc;
 use tasks::text::{one_line, printable};
 
 /// Characters of a text that `show` shows of turns.
@@ -85,14 +81,6 @@ fn person(args: &GuidePersonArgs) -> Result<ExitCode> {
     let RemoteReport { runs, turns, posted, late } = report;
     say(&format!("runs: {runs}, turns read: {turns}, pieces posted: {posted}, too late: {late}"));
     Ok(ExitCode::SUCCESS)
-}
-
-fn server_address(url: &str, token: Option<&str>) -> Result<ServerAddress> {
-    let address = ServerAddress::parse_with_port(url, PORT)?;
-    Ok(match token {
-        Some(token) => address.with_token(token),
-        None => address,
-    })
 }
 
 fn show(args: &GuideShowArgs) -> Result<ExitCode> {
@@ -171,59 +159,9 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Where the run of a command gets its channel.
-#[derive(Debug)]
-pub(crate) enum RunGuide {
-    /// Nobody reads along.
-    Unguided,
-    /// A server.
-    Server(ServerAddress, OnLost),
-    /// A store of this process.
-    Store(Arc<Store>, OnLost),
-    /// A scripted person of this process.
-    Person(LockstepPerson),
-}
-
-impl RunGuide {
-    /// What the flags of `agents run` name.
-    pub(crate) fn open(args: &RunArgs) -> Result<Self> {
-        let Some(guide) = &args.guide else { return Ok(Self::Unguided) };
-        if guide.contains("://") {
-            if args.person.is_some() {
-                bail!(
-                    "`--person` keeps step with the agent in one process, so `--guide` is a folder; at a \
-                     server: `agents guide person --url {guide} --rules FILE`"
-                );
-            }
-            let address = server_address(guide, args.guide_token.as_deref())?;
-            return Ok(Self::Server(address, args.on_lost));
-        }
-        let store = Store::open(&Utf8PathBuf::from(guide))
-            .with_context(|| format!("failed to open the guide store `{guide}`"))?;
-        let store = Arc::new(store);
-        Ok(match &args.person {
-            None => Self::Store(store, args.on_lost),
-            Some(rules) => {
-                let rules = PersonRules::from_file(rules)?;
-                Self::Person(LockstepPerson::new(store, rules, args.on_lost)?)
-            }
-        })
-    }
-}
-
-impl GuideSource for RunGuide {
-    fn link(&self) -> Option<GuideLink> {
-        match self {
-            Self::Unguided => None,
-            Self::Person(person) => person.link(),
-            Self::Server(address, on_lost) => {
-                let channel = Box::new(HttpChannel::new(address.clone()));
-                Some(GuideLink { channel, on_lost: *on_lost })
-            }
-            Self::Store(store, on_lost) => {
-                let channel = Box::new(LocalChannel(Arc::clone(store)));
-                Some(GuideLink { channel, on_lost: *on_lost })
-            }
-        }
-    }
+/// Where the run of a command gets its channel, as the flags of `agents run` name it.
+pub(crate) fn open_guide(args: &RunArgs) -> Result<RunGuide> {
+    let Some(place) = &args.guide else { return Ok(RunGuide::Unguided) };
+    let (token, person) = (args.guide_token.as_deref(), args.person.as_deref());
+    Ok(RunGuide::open(place, token, person, args.on_lost)?)
 }

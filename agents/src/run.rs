@@ -1,7 +1,7 @@
 //! `agents run`: one agent on one task.
 
 use crate::cli::RunArgs;
-use crate::guide::RunGuide;
+use crate::guide::open_guide;
 use crate::players::Players;
 use crate::replay::recorded;
 use crate::{INCOMPLETE, INTERRUPTED, complain, say};
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
     let direction = suite.grader(task)?.direction();
     let python = PythonFacts::ask(suite.sandbox())?;
     let view = TaskView::of(task, direction, &config.policy, &python, weights.as_ref())?;
-    let guide = RunGuide::open(args)?;
+    let guide = open_guide(args)?;
     let player = players.player(task, direction, args.seed)?;
     let run = AgentRun {
         suite: &suite,

@@ -7,7 +7,8 @@ pub mod world;
 use crate::generate::NativeGenerator;
 use crate::model::Qwen3;
 use crate::rollout::{
-    ContextOverflow, EpisodeRequest, Policy, RolloutContext, RolloutSettings, fleet, rollout,
+    ContextOverflow, EpisodeRequest, GuideSettings, Policy, RolloutContext, RolloutGuide,
+    RolloutSettings, fleet, rollout,
 };
 use crate::run::settings::{Checked, SettingsError, Validate, is_off, require};
 use crate::run::stop::Stop;
@@ -43,6 +44,7 @@ use tasks::task::{Opening, Split};
 /// | `attempts` | 4 | episodes per agent and task |
 /// | `scripted` | no | whether the scripted ladder takes part |
 /// | `composed` | no | whether the scripted agent that puts scripts together from parts takes part |
+/// | `guide` | none | see [`GuideSettings`]: people, or a scripted person, advise the policies |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvalSettings {
@@ -68,6 +70,10 @@ pub struct EvalSettings {
     pub rollout: RolloutSettings,
     /// The rules of episodes.
     pub rules: EpisodeRules,
+    /// People who may advise the policies. Guided episodes are another task than unguided ones, so
+    /// scripted agents, whom nobody advises, take no part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guide: Option<GuideSettings>,
 }
 
 impl EvalSettings {
@@ -87,6 +93,7 @@ impl EvalSettings {
                 ..scale.rollout()
             },
             rules: scale.rules(),
+            guide: None,
         }
     }
 }
@@ -105,6 +112,15 @@ impl Validate for EvalSettings {
             "left out: evaluation samples in this process; for a policy on a server of its own, \
              see `agents eval`",
         )?;
+        let has_scripted = self.scripted || self.composed;
+        require(
+            self.guide.is_none() || !has_scripted,
+            "guide",
+            &"given beside scripted agents",
+            "left out with `scripted` and `composed`: nobody advises scripted agents, and guided and \
+             unguided episodes are not compared",
+        )?;
+        self.guide.as_ref().map_or(Ok(()), GuideSettings::check)?;
         self.rollout.check()
     }
 }
@@ -172,8 +188,16 @@ pub fn run(
     let cached =
         remote.zip(script_cache.as_ref()).map(|(remote, cache)| CachedWorld::new(remote, cache));
     let played = cached.as_ref().map(|cached| cached as &dyn World).or(remote).unwrap_or(local);
-    let rollouts: Vec<Rollouts<'_>> =
-        policies.iter().map(|policy| Rollouts { policy, settings, world: played, root }).collect();
+    let opened = settings.guide.as_ref().map(|guide| guide.open(&out.join("guide"))).transpose()?;
+    let guide = opened.as_ref().map(|source| RolloutGuide {
+        source,
+        turns: settings.rules.episode.budget.turns,
+        feedback: Some(settings.rules.episode.feedback),
+    });
+    let rollouts: Vec<Rollouts<'_>> = policies
+        .iter()
+        .map(|policy| Rollouts { policy, settings, world: played, guide, root })
+        .collect();
     let mut contestants: Vec<&dyn Contestant> = Vec::new();
     contestants.extend(scripted.iter().map(|agent| agent as &dyn Contestant));
     contestants.extend(rollouts.iter().map(|agent| agent as &dyn Contestant));
@@ -199,6 +223,7 @@ struct Rollouts<'a> {
     policy: &'a PolicyContestant,
     settings: &'a EvalSettings,
     world: &'a dyn World,
+    guide: Option<RolloutGuide<'a>>,
     root: Stream,
 }
 
@@ -219,6 +244,7 @@ impl Contestant for Rollouts<'_> {
         let context = RolloutContext {
             world: self.world,
             settings: &self.settings.rollout,
+            guide: self.guide,
             // Ctrl-C ends an evaluation at once: episodes that are done stay done.
             stop: &Stop::default(),
             heartbeat: &Heartbeat::default(),
@@ -272,6 +298,25 @@ mod tests {
         assert!(matches!(error, SettingsError::Policy(_)), "{error}");
         let reason = std::error::Error::source(&error).unwrap().to_string();
         assert!(reason.contains("time_limit"), "{reason}");
+    }
+
+    #[test]
+    fn guided_policies_are_not_compared_with_scripted_agents() {
+        let person = Some(Utf8PathBuf::from("ann.toml"));
+        let guide = Some(GuideSettings { person, ..GuideSettings::default() });
+        let settings = |scripted, composed| EvalSettings {
+            guide: guide.clone(),
+            scripted,
+            composed,
+            ..EvalSettings::defaults(Scale::Tiny)
+        };
+        settings(false, false).verify().unwrap();
+        for settings in [settings(true, false), settings(false, true)] {
+            let refused = settings.verify().unwrap_err().to_string();
+            assert!(refused.contains("`guide`") && refused.contains("not compared"), "{refused}");
+        }
+        let text = toml::to_string(&EvalSettings::defaults(Scale::Tiny)).unwrap();
+        assert!(!text.contains("guide"), "unguided settings are written as ever: {text}");
     }
 
     #[test]

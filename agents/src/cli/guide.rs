@@ -186,7 +186,7 @@ pub(crate) struct GuideExportArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Utf8PathBuf,
     /// What the policy reads.
-    #[arg(long, value_enum, default_value = "keep")]
+    #[arg(long, value_enum, default_value = "keep", requires_if("excise", "again"))]
     pub(crate) context: ContextFlag,
     /// Share of quiet samples without advice, 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
@@ -207,8 +207,12 @@ pub(crate) struct GuideExportArgs {
     #[arg(long, value_name = "DIR", required_if_eq("context", "excise"))]
     pub(crate) tasks: Option<Utf8PathBuf>,
     /// Folders of the runs, or with runs below them, for `excise`. They are only read.
-    #[arg(long, value_name = "DIR", required_if_eq("context", "excise"))]
+    #[arg(long, value_name = "DIR", group = "again")]
     pub(crate) runs: Vec<Utf8PathBuf>,
+    /// The `settings.toml` of the `rl eval` or `rl train` whose episodes these are, for `excise`: they are
+    /// played again by its rules.
+    #[arg(long, value_name = "FILE", group = "again", conflicts_with = "weights")]
+    pub(crate) rules: Option<Utf8PathBuf>,
     /// Pretrained weights, which scripts find in `models/`, for `excise`.
     #[arg(long, value_name = "DIR")]
     pub(crate) weights: Option<Utf8PathBuf>,

@@ -6,7 +6,7 @@ use crate::{INTERRUPTED, complain, say, stop_on_signal};
 use agents::guide::event::{TurnPart, Verdict};
 use agents::guide::export::{
     ContextCounts, ExportError, ExportSettings, Exported, Manifest, PlaysAgain, SampleContext,
-    export,
+    WorldAgain, export,
 };
 use agents::guide::ids::ConversationId;
 use agents::guide::store::list_conversations;
@@ -17,9 +17,11 @@ use agents::guide::verdicts::{
 use agents::linear::again::{RecordedRuns, RunsAgain};
 use agents::run::python::PythonFacts;
 use agents::run::weights::PretrainedWeights;
+use agents::scaffold::react::{EpisodeRules, MleWorld};
 use anyhow::{Context as _, Result, bail};
 use camino::Utf8Path;
 use sandbox::env::TaskSuite;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use tasks::files;
@@ -163,6 +165,9 @@ fn excise(
     tasks: &Utf8Path,
     settings: &ExportSettings,
 ) -> Result<Option<Exported>> {
+    if let Some(path) = &args.rules {
+        return excise_by_rules(args, tasks, path, settings);
+    }
     let runs = RecordedRuns::read(&args.runs)?;
     if runs.count() == 0 {
         bail!(
@@ -185,6 +190,34 @@ fn excise(
     };
     let again: &dyn PlaysAgain = &again;
     match export(&args.store, settings, Some(again)) {
+        Err(ExportError::Fault(_)) if stop.is_asked() => Ok(None),
+        exported => Ok(Some(exported?)),
+    }
+}
+
+/// The settings of a run of `rl`, as far as they matter here.
+#[derive(Debug, Deserialize)]
+struct RulesFile {
+    rules: EpisodeRules,
+}
+
+/// The same of episodes that `rl` played by these rules.
+fn excise_by_rules(
+    args: &GuideExportArgs,
+    tasks: &Utf8Path,
+    path: &Utf8Path,
+    settings: &ExportSettings,
+) -> Result<Option<Exported>> {
+    let text = fs_err::read_to_string(path)?;
+    let RulesFile { rules } = toml::from_str(&text).with_context(|| {
+        format!("`{path}` has no rules of episodes, as a `settings.toml` of `rl` has")
+    })?;
+    let stop = stop_on_signal()?;
+    let collection = Collection::open(tasks, &Opening::default())?;
+    let options = sandbox_options(&collection, 1, None);
+    let suite = TaskSuite::start(collection, options)?;
+    let world = MleWorld { suite: &suite, rules: &rules };
+    match export(&args.store, settings, Some(&WorldAgain(&world))) {
         Err(ExportError::Fault(_)) if stop.is_asked() => Ok(None),
         exported => Ok(Some(exported?)),
     }

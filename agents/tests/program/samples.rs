@@ -4,6 +4,7 @@ use agents::guide::event::{TurnPart, TurnVerdict, Verdict};
 use agents::guide::export::{SampleContext, read_samples};
 use agents::guide::people::Person;
 use agents::guide::store::Store;
+use agents::guide::transcript::Transcript;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -95,6 +96,28 @@ fn excise_without_runs_is_wrong_usage_and_unguided_runs_are_named() {
     let text = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && text.contains("no run in `--runs`"), "{text}");
     assert!(!out.exists());
+}
+
+#[test]
+fn excise_by_rules_plays_the_other_turns_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    let (task, id) = judged_run(folder);
+    let (store, out) = (folder.join("store"), folder.join("out"));
+    let export = ["guide", "export", "--store", store.as_str(), "--out", out.as_str()];
+    let excise = ["--context", "excise", "--tasks", task.as_str(), "--rules"];
+    let played = Transcript::read(&store, &id.parse().unwrap()).unwrap().opening.feedback.unwrap();
+    let feedback = serde_json::to_string(&played).unwrap();
+    let settings = folder.join("settings.toml");
+    fs_err::write(&settings, "attempts = 1\n").unwrap();
+    let refused = agents(&[&export[..], &excise, &[settings.as_str()]].concat());
+    let text = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && text.contains("has no rules of episodes"), "{text}");
+    let rules = format!("attempts = 1\n[rules.episode]\nfeedback = {feedback}\n");
+    fs_err::write(&settings, rules).unwrap();
+    let told = said(&agents(&[&export[..], &excise, &[settings.as_str()]].concat()));
+    assert!(told.contains("excised and confirmed 1"), "{told}");
+    assert!(told.contains("cut: 1"), "{told}");
 }
 
 #[test]

@@ -8,8 +8,8 @@ pub use sandbox::env::EpisodeFault;
 use crate::prompt::{Prompt, PromptError};
 use crate::reward::Reward;
 use crate::trajectory::{
-    EnvironmentVerdict, EpisodeEnding, EpisodeOutcome, Omission, Segment, TRAJECTORY_VERSION,
-    Trajectory, TurnRecord,
+    EnvironmentVerdict, EpisodeEnding, EpisodeOutcome, Guidance, Omission, Segment,
+    TRAJECTORY_VERSION, Trajectory, TurnRecord,
 };
 use sandbox::env::Feedback;
 use std::fmt::Debug;
@@ -114,6 +114,8 @@ pub struct Conversation {
     pub segments: Vec<Segment>,
     /// What of it the agent did not see any more, and from when on.
     pub omissions: Vec<Omission>,
+    /// Advice of people, in the order of delivery; `None` of an episode in which nobody could advise.
+    pub guidance: Option<Vec<Guidance>>,
     /// Why the conversation ended.
     pub ending: EpisodeEnding,
 }
@@ -142,8 +144,8 @@ impl Closed {
             feedback: self.feedback,
             segments: conversation.segments,
             omissions: conversation.omissions,
-            guided: false,
-            guidance: Vec::new(),
+            guided: conversation.guidance.is_some(),
+            guidance: conversation.guidance.unwrap_or_default(),
             summaries: Vec::new(),
             turns: self.turns,
             ending: conversation.ending,

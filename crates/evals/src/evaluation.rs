@@ -98,10 +98,15 @@ impl EvaluationRow {
 }
 
 impl Evaluation {
+    /// Whether people could advise the agents: all of them or none.
+    pub fn is_guided(&self) -> bool {
+        self.rows.iter().any(|row| row.guided)
+    }
+
     /// A table for the terminal.
     pub fn table(&self) -> String {
         let mut text = format!(
-            "{} {} tasks x {} attempts, Score tells {}\n",
+            "{} {} tasks x {} attempts, Score tells {}{}\n",
             self.tasks,
             match self.split {
                 Split::Train => "training",
@@ -114,6 +119,7 @@ impl Evaluation {
                 Feedback::Full => "the score and thresholds",
                 Feedback::Exposed => "the score on all test rows",
             },
+            if self.is_guided() { "; guided: people could advise" } else { "" },
         );
         let width = self.rows.iter().map(|row| row.agent.chars().count()).max().unwrap_or(0).max(5);
         let _ = writeln!(
@@ -193,6 +199,20 @@ mod tests {
         let (guided, plain) = (row(&[guided]), row(&[plain]));
         assert!(guided.guided && !plain.guided);
         assert!(!serde_json::to_string(&plain).unwrap().contains("guided"));
+        let table = |row: &EvaluationRow| {
+            let evaluation = Evaluation {
+                version: EVALUATION_VERSION,
+                split: Split::Val,
+                tasks: 1,
+                attempts: 1,
+                feedback: Feedback::Tier,
+                seed: 0,
+                rows: vec![row.clone()],
+            };
+            evaluation.table()
+        };
+        assert!(table(&guided).contains("the tier; guided: people could advise\n"));
+        assert!(!table(&plain).contains("guided"));
         for (guided, alike) in [
             (&[][..], true),
             (&[true], true),

@@ -7,6 +7,7 @@
 
 use crate::evaluation::{EVALUATION_VERSION, Evaluation, EvaluationRow, is_all_or_none};
 use agents::grammar::ToolCallFormat;
+use agents::guide::source::SourceError;
 use agents::play::World;
 use agents::remote::RemoteError;
 use agents::scaffold::react::MleWorld;
@@ -104,6 +105,9 @@ pub enum RunError {
         #[source]
         source: AgentError,
     },
+    /// The people who are to advise the agents cannot be reached.
+    #[error(transparent)]
+    Guide(#[from] SourceError),
     /// Episodes with and without advice of people.
     #[error(
         "people advised some of the episodes and not others (`{agent}`): they are different tasks and \

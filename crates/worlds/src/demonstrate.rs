@@ -31,7 +31,7 @@ pub fn demonstrate(
     let turns = world.expert(item).ok_or_else(|| DemonstrationError::NotTrain(item.clone()))?;
     let Played { segments, ending, play } = play_turns(world, item, turns)?;
     let key = EpisodeKey { task: item, agent: "expert", number: 0 };
-    let conversation = Conversation { segments, omissions: Vec::new(), ending };
+    let conversation = Conversation { segments, omissions: Vec::new(), guidance: None, ending };
     Ok(play.close()?.trajectory(key, conversation))
 }
 

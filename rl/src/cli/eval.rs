@@ -6,8 +6,10 @@ use super::{ProgressBars, RunFlags, add_sandboxes};
 use crate::eval::world::{ItemScore, WorldEvalSettings};
 use crate::eval::{self, EvalSettings};
 use crate::report::LearntSection;
+use crate::rollout::GuideSettings;
 use crate::run::settings::{Validate as _, claim, own, resolve};
 use crate::world;
+use agents::guide::channel::OnLost;
 use anyhow::{Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
@@ -32,9 +34,41 @@ pub(super) struct EvalArgs {
     #[command(flatten)]
     settings: EvalFlags,
     #[command(flatten)]
+    guide: GuideFlags,
+    #[command(flatten)]
     world: WorldFlags,
     #[command(flatten)]
     bench: BenchFlags,
+}
+
+/// Who advises the policies.
+#[derive(Debug, Args)]
+struct GuideFlags {
+    /// Let people advise the policies: the address of a guide server, or the folder of a guide store. Its
+    /// token comes from `GUIDE_TOKEN`.
+    #[arg(long, value_name = "URL|DIR", conflicts_with_all = ["bench", "world"])]
+    guide: Option<String>,
+    /// A scripted person advises the policies and keeps step with them, so that episodes repeat; `--guide`
+    /// is then a folder [default: `guide` in `--out`]. docs/GUIDANCE.md explains the file.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["bench", "world"])]
+    person: Option<Utf8PathBuf>,
+    /// What episodes do while the guide server does not answer: `continue`, `stop`, or for example
+    /// `wait=2m` [default: continue].
+    #[arg(long, value_name = "WHAT", requires = "guide")]
+    on_lost: Option<OnLost>,
+}
+
+impl GuideFlags {
+    /// The settings that they stand for, if there are any.
+    fn settings(&self) -> Option<GuideSettings> {
+        let Self { guide, person, on_lost } = self;
+        let is_guided = guide.is_some() || person.is_some();
+        is_guided.then(|| GuideSettings {
+            place: guide.clone(),
+            person: person.clone(),
+            on_lost: on_lost.unwrap_or_default(),
+        })
+    }
 }
 
 /// Flags of an evaluation on a task of a suite.
@@ -121,6 +155,9 @@ impl EvalArgs {
         let mut flags = Table::try_from(&self.settings)?;
         add_sandboxes(&mut flags, &self.sandboxes);
         flags.insert("policies".into(), toml::Value::try_from(policies.sources())?);
+        if let Some(guide) = self.guide.settings() {
+            flags.insert("guide".into(), toml::Value::try_from(guide)?);
+        }
         let mut defaults = EvalSettings::defaults(scale);
         if own("rules.tool_call_format", config.as_deref(), set)?.is_none() {
             defaults.rules.tool_call_format = policies.tool_call_format()?;

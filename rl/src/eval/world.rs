@@ -232,6 +232,7 @@ fn row(
         let context = RolloutContext {
             world,
             settings: &settings.rollout,
+            guide: None,
             // Ctrl-C ends an evaluation at once: episodes that are done stay done.
             stop: &Stop::default(),
             heartbeat: &Heartbeat::default(),

@@ -2,20 +2,25 @@
 //! the workers.
 
 use super::conversation::RolloutConversation;
+use super::guided::RolloutGuide;
 use super::settings::{ContextOverflow, RolloutSettings};
-use super::worker::{WorkerContext, WorkerReply, WorkerRequest, work};
+use super::worker::{EpisodeState, WorkerContext, WorkerReply, WorkerRequest, work};
 use crate::generate::engine::{CacheUse, EngineError, TurnEnd, TurnOptions};
 use crate::generate::{ConversationId, Generated, Generator};
 use crate::run::stop::Stop;
 use crate::run::watchdog::{Heartbeat, Phase};
 use crate::text::template::{ChatTemplate, TemplateError};
 use crate::text::tokenizer::{Tokenizer, TokenizerError};
-use agents::play::{Play, Reply, World};
+use agents::guide::guidance::DeliveredGuidance;
+use agents::guide::guided_run::Interrupted;
+use agents::guide::ids::ConversationId as GuideConversation;
+use agents::play::{Conversation, Reply, World};
 use agents::prompt::PromptError;
 use agents::trajectory::{EpisodeEnding, Omission, Segment, Source, Trajectory, TrajectoryError};
 use sandbox::env::EpisodeFault;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 use tasks::stream::Stream;
@@ -37,6 +42,8 @@ pub struct RolloutContext<'a> {
     pub world: &'a dyn World,
     /// How episodes are generated.
     pub settings: &'a RolloutSettings,
+    /// People who may advise the episodes; `None` for unguided ones.
+    pub guide: Option<RolloutGuide<'a>>,
     /// A request to stop ends the rollout.
     pub stop: &'a Stop,
     /// Is notified of progress and of scripts that are waited for.
@@ -91,6 +98,8 @@ impl RolloutResult {
 pub struct Rollout {
     /// The result of each job, in the order of the jobs.
     pub played: Vec<RolloutResult>,
+    /// The name of each job's conversation with people, in the same order; `None` of an unguided one.
+    pub conversations: Vec<Option<GuideConversation>>,
     /// The statistics of the engine's KV cache.
     pub cache: CacheUse,
 }
@@ -130,6 +139,18 @@ pub enum RolloutError {
     /// The caller could not store an episode.
     #[error(transparent)]
     Store(#[from] TrajectoryError),
+    /// No name for the conversation of a guided episode.
+    #[error("failed to name a conversation")]
+    Name(#[source] std::io::Error),
+    /// There is no guide, and episodes are not to go on without.
+    #[error("an episode on task `{task}` cannot go on")]
+    Guide {
+        /// The task of the episode.
+        task: TaskId,
+        /// Why not.
+        #[source]
+        source: Interrupted,
+    },
     /// The user asked the run to stop.
     #[error("stopped on request")]
     Stopped,
@@ -181,15 +202,17 @@ pub fn rollout(
     jobs: &[EpisodeRequest<'_>],
     ended: &mut dyn FnMut(&RolloutResult) -> Result<(), TrajectoryError>,
 ) -> Result<Rollout, RolloutError> {
-    let RolloutContext { world, settings, .. } = shared;
+    let RolloutContext { world, settings, guide, stop, .. } = shared;
+    let is_over = AtomicBool::new(false);
     let (to_workers, requests) = channel::<WorkerRequest<'_>>();
     let (to_engine, answers) = channel::<WorkerReply<'_>>();
     let requests = Mutex::new(requests);
     std::thread::scope(|scope| {
-        for _ in 0..settings.waiting_threads().clamp(1, jobs.len().max(1)) {
-            let (requests, to_engine) = (&requests, to_engine.clone());
+        for _ in 0..settings.waiting_threads(guide.is_some()).clamp(1, jobs.len().max(1)) {
+            let (requests, to_engine, is_over) = (&requests, to_engine.clone(), &is_over);
             scope.spawn(move || {
-                work(&WorkerContext { agent: policy.name, world, jobs }, requests, &to_engine);
+                let stage = WorkerContext { agent: policy.name, world, jobs, stop, is_over };
+                work(&stage, requests, &to_engine);
             });
         }
         drop(to_engine);
@@ -197,8 +220,10 @@ pub fn rollout(
         let _threads = Threads::lend(settings.threads);
         let driver = RolloutDriver::new(generator, policy, shared, jobs)?;
         let played = driver.run(to_workers, &answers, ended);
+        is_over.store(true, Ordering::Relaxed);
         let cache = generator.finish();
-        Ok(Rollout { played: played?, cache: cache? })
+        let (played, conversations) = played?;
+        Ok(Rollout { played, conversations, cache: cache? })
     })
 }
 
@@ -216,7 +241,10 @@ struct RolloutDriver<'a, 'g> {
     conversations: Vec<RolloutConversation>,
     /// Conversations whose turn is under way.
     generating: BTreeSet<usize>,
-    sessions: BTreeMap<usize, Box<dyn Play + 'a>>,
+    /// Episodes that no worker has, from their admission on.
+    states: BTreeMap<usize, EpisodeState<'a>>,
+    /// Of guided episodes: the tokens that invite to a turn.
+    invitation: Vec<i64>,
     /// How many requests are not answered yet.
     asked: usize,
     played: Vec<Option<RolloutResult>>,
@@ -230,17 +258,26 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         jobs: &'a [EpisodeRequest<'a>],
     ) -> Result<Self, RolloutError> {
         let template = ChatTemplate::new(policy.tokenizer)?;
+        let is_guided = shared.guide.is_some();
+        let mut invitation = Vec::new();
+        if is_guided {
+            template.check_advice()?;
+            invitation = template.invitation()?;
+        }
         let conversation = |job: &EpisodeRequest<'_>| {
             let prompt = shared
                 .world
                 .prompt(job.task)
                 .map_err(|source| RolloutError::Prompt { task: job.task.clone(), source })?;
+            let prompt = if is_guided { RolloutGuide::prompt(prompt) } else { prompt };
             let ids = template.prompt(&prompt.system, &prompt.user)?;
             Ok::<_, RolloutError>(RolloutConversation {
                 prompt,
                 ids,
                 segments: Vec::new(),
                 omissions: Vec::new(),
+                guidance: is_guided.then(Vec::new),
+                guide: None,
                 context: Vec::new(),
                 is_open: false,
                 turns: 0,
@@ -260,7 +297,8 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
             places,
             conversations,
             generating: BTreeSet::new(),
-            sessions: BTreeMap::new(),
+            states: BTreeMap::new(),
+            invitation,
             asked: 0,
             played: jobs.iter().map(|_| None).collect(),
         })
@@ -275,7 +313,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         workers: Sender<WorkerRequest<'a>>,
         answers: &Receiver<WorkerReply<'a>>,
         ended: &mut dyn FnMut(&RolloutResult) -> Result<(), TrajectoryError>,
-    ) -> Result<Vec<RolloutResult>, RolloutError> {
+    ) -> Result<(Vec<RolloutResult>, Vec<Option<GuideConversation>>), RolloutError> {
         let RolloutContext { stop, heartbeat, .. } = self.shared;
         let (mut next, mut left) = (0, self.jobs.len());
         heartbeat.has_all();
@@ -304,7 +342,8 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         if stop.is_requested() {
             return Err(RolloutError::Stopped);
         }
-        Ok(self.played.into_iter().flatten().collect())
+        let conversations = self.conversations.into_iter().map(|of_job| of_job.guide).collect();
+        Ok((self.played.into_iter().flatten().collect(), conversations))
     }
 
     /// How many conversations are open.
@@ -388,6 +427,13 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
     fn admit(&mut self, job: usize) -> Result<(), RolloutError> {
         let turn = self.turn(job);
         let conversation = &mut self.conversations[job];
+        let limit = self.shared.world.wall_limit();
+        let guide = self.shared.guide.map(|guide| {
+            guide.episode(&self.jobs[job], self.policy.name, &conversation.prompt, limit)
+        });
+        let guide = guide.transpose().map_err(RolloutError::Name)?.flatten();
+        conversation.guide = guide.as_ref().map(|guide| guide.id().clone());
+        self.states.insert(job, EpisodeState::new(guide));
         self.generator
             .start(id_of(job), &conversation.ids, turn)
             .map_err(|source| RolloutError::Admit { task: self.jobs[job].task.clone(), source })?;
@@ -421,9 +467,10 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         let text = self.policy.tokenizer.decode(&finished.ids[..content])?;
         self.record_turn(job, text.clone(), &finished.ids, finished.log_probs);
         if closed {
-            let session = self.sessions.remove(&job);
+            let state = self.state(job);
+            let left_out = self.conversations[job].left_out();
             self.shared.heartbeat.waits_for(job, "script", self.jobs[job].task.as_str());
-            self.ask(workers, WorkerRequest::Respond { job, session, text });
+            self.ask(workers, WorkerRequest::Respond { job, state, text, left_out });
         } else {
             self.end(job, EpisodeEnding::Tokens, workers)?;
         }
@@ -438,13 +485,19 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
     ) -> Result<Option<&RolloutResult>, RolloutError> {
         self.shared.heartbeat.has(answer.job());
         match answer {
-            WorkerReply::Reply { job, session, reply } => {
-                self.sessions.insert(job, session);
+            WorkerReply::Reply { job, state, reply, guidance } => {
+                self.states.insert(job, state);
                 match reply {
                     Reply::End(ending) => self.end(job, ending, workers)?,
-                    Reply::Observe(text) => self.observe(job, text, workers)?,
+                    Reply::Observe(text) => self.observe(job, text, &guidance, workers)?,
                 }
                 Ok(None)
+            }
+            WorkerReply::Interrupted { why: Interrupted::Stopped, .. } => {
+                Err(RolloutError::Stopped)
+            }
+            WorkerReply::Interrupted { job, why } => {
+                Err(RolloutError::Guide { task: self.jobs[job].task.clone(), source: why })
             }
             WorkerReply::Closed { job, trajectory } => {
                 let context = std::mem::take(&mut self.conversations[job].context);
@@ -463,23 +516,38 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         }
     }
 
+    /// Lays out the answer to a turn, and what people advise, and starts the next one; or ends the episode
+    /// if there is no room for that.
     fn observe(
         &mut self,
         job: usize,
         text: String,
+        advice: &[DeliveredGuidance],
         workers: &Sender<WorkerRequest<'a>>,
     ) -> Result<(), RolloutError> {
-        let ids = self.template.observation(&text)?;
+        let read: Vec<String> = advice.iter().map(DeliveredGuidance::advice).collect();
+        let (ids, of_advice) = if advice.is_empty() {
+            (self.template.observation(&text)?, Vec::new())
+        } else {
+            self.template.advised_observation(&text, &read)?
+        };
         if self.tokens_left(job) == 0 {
             return self.end(job, EpisodeEnding::Tokens, workers);
         }
         let turn = self.turn(job);
         let settings = self.shared.settings;
         let conversation = &mut self.conversations[job];
-        let segment = Segment { ids: unsigned(&ids), ..Segment::text(Source::Environment, text) };
-        conversation.segments.push(segment);
+        let before = conversation.segments.len();
+        let segment = |source, text: String, ids: &[i64]| Segment {
+            ids: unsigned(ids),
+            ..Segment::text(source, text)
+        };
+        conversation.segments.push(segment(Source::Environment, text, &ids));
+        for (read, ids) in read.into_iter().zip(&of_advice) {
+            conversation.segments.push(segment(Source::Guide, read, ids));
+        }
         let tokens = conversation.tokens(&conversation.seen());
-        let records = self.sessions.get(&job).map_or(&[][..], |session| session.turns());
+        let records = self.states.get(&job).map_or(&[][..], EpisodeState::turns);
         let room = self.generator.capacity().saturating_sub(settings.turn_room());
         let omitted = match settings.context_overflow {
             ContextOverflow::End => Vec::new(),
@@ -487,20 +555,31 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         };
         if tokens - conversation.tokens(&omitted) >= self.generator.capacity() {
             // There is no room for the answer: the conversation is as long as it can be, and the
-            // answer no part of it.
-            conversation.segments.pop();
+            // answer no part of it. Advice that came with it is late.
+            conversation.segments.truncate(before);
             return self.end(job, EpisodeEnding::Tokens, workers);
+        }
+        if let Some(guidance) = &mut conversation.guidance {
+            guidance.extend((before + 1..).zip(advice).map(|(place, piece)| piece.heard_in(place)));
+        }
+        if let Some(guide) = self.states.get_mut(&job).and_then(|state| state.guide.as_mut()) {
+            guide.wrote_down(advice);
         }
         if !omitted.is_empty() {
             let before = conversation.segments.len();
             conversation.omissions.push(Omission { before, segments: omitted });
         }
-        let seen =
-            conversation.seen().into_iter().flat_map(|index| &conversation.segments[index].ids);
-        let ids: Vec<i64> = seen.copied().map(i64::from).collect();
+        let ids = conversation.seen_ids(&self.invitation);
         self.generator.start(id_of(job), &ids, turn)?;
         self.generating.insert(job);
         Ok(())
+    }
+
+    /// Takes an episode, to hand it to a worker.
+    fn state(&mut self, job: usize) -> EpisodeState<'a> {
+        self.states
+            .remove(&job)
+            .expect("an open episode is here or with a worker, which asks nothing")
     }
 
     fn end(
@@ -515,9 +594,11 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         self.generating.remove(&job);
         let segments = std::mem::take(&mut conversation.segments);
         let omissions = std::mem::take(&mut conversation.omissions);
+        let guidance = conversation.guidance.take();
+        let conversation = Conversation { segments, omissions, guidance, ending };
         self.shared.heartbeat.waits_for(job, "grade", self.jobs[job].task.as_str());
-        let session = self.sessions.remove(&job);
-        self.ask(workers, WorkerRequest::Close { job, session, segments, omissions, ending });
+        let state = self.state(job);
+        self.ask(workers, WorkerRequest::Close { job, state, conversation });
         Ok(())
     }
 

@@ -3,15 +3,20 @@
 //! The calling thread owns the model and generates. Worker threads own the episodes: they run
 //! scripts, return observations and grade. A conversation moves between the two as a message, so a
 //! batch never waits for the slowest script.
+//!
+//! In a guided rollout a worker also tells each turn to the people who read along, before it hands over
+//! the observation, and brings what they advise (`guided`).
 
 mod conversation;
 mod driver;
 pub mod episodes;
 pub mod fleet;
+mod guided;
 mod settings;
 mod worker;
 
 pub use driver::{
     EpisodeRequest, Policy, Rollout, RolloutContext, RolloutError, RolloutResult, rollout,
 };
+pub use guided::{GuideSettings, RolloutGuide};
 pub use settings::{ContextOverflow, RolloutSettings};

@@ -130,10 +130,12 @@ impl RolloutSettings {
         self.merge_adapters.unwrap_or(true)
     }
 
-    /// Threads that wait for the environment. With servers that run the scripts they only wait, so
-    /// there is one for each sequence.
-    pub(super) fn waiting_threads(&self) -> usize {
-        if self.sandboxes.is_empty() { self.workers } else { self.workers.max(self.max_num_seqs) }
+    /// Threads that wait for the environment, and in guided rollouts for people. With servers that run
+    /// the scripts they only wait, and who holds one episode must not hold others, so there is then one
+    /// for each sequence.
+    pub(super) fn waiting_threads(&self, is_guided: bool) -> usize {
+        let waits = is_guided || !self.sandboxes.is_empty();
+        if waits { self.workers.max(self.max_num_seqs) } else { self.workers }
     }
 
     /// Tokens that must be free before a turn, or turns are evicted.

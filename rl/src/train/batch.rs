@@ -10,7 +10,7 @@
 use crate::generate::sample::Sampling;
 use crate::model::{Gradients, HeadPass, Packed, Pass, Qwen3, signed};
 use crate::run::settings::{SettingsError, require};
-use crate::text::template::{ChatMessage, ChatRole, ChatTemplate, TemplateError};
+use crate::text::template::{ChatMessage, ChatTemplate, TemplateError};
 use crate::text::tokenizer::Tokenizer;
 use crate::train::loss;
 use agents::guide::export::Sample;
@@ -134,7 +134,7 @@ impl TrainSequence {
                     turn += 1;
                 }
                 Source::Environment => replies.push(template.observed(&segment.text)),
-                Source::Guide => replies.push(ChatMessage::new(ChatRole::User, &segment.text)),
+                Source::Guide => replies.push(ChatMessage::advice(&segment.text)),
             }
         }
         Ok(sequence)
@@ -421,7 +421,7 @@ mod tests {
         assert_eq!(of(true), "\nsecond<|im_end|><think>three</think>\nthird<|im_end|>");
         assert!(
             of(false).contains(
-                "</tool_response><|im_end|>\n<|im_start|>user\nLook at ratios.<|im_end|>"
+                "</tool_response><|im_end|>\n<|im_start|>user\n<real_user>\nLook at ratios.\n</real_user><|im_end|>"
             )
         );
         // The same episode without verdicts: failed turns are context.

@@ -27,12 +27,14 @@
 //! Options, all off by default: a curriculum (`curriculum`), dynamic sampling (`dynamic_sampling`),
 //! several updates per batch (`mini_batches`, `epochs`), a KL penalty against the reference model
 //! (`kl`), truncated importance sampling (`tis_cap`), a dual clip (`clip.dual`), other masks
-//! (`mask`).
+//! (`mask`), credit for single turns by verdicts on them (`credit`), advice for groups that are stuck
+//! (`guide`).
 //!
 //! `docs/GRPO.md` works through three trajectories by hand, `docs/METRICS.md` explains each name
 //! in `metrics.jsonl`.
 
 mod batch;
+mod credit;
 mod curriculum;
 mod draw;
 mod error;
@@ -42,11 +44,14 @@ mod mask;
 mod metrics;
 mod play;
 mod settings;
+mod stuck;
 
+pub use credit::{Credit, Lesson};
 pub use curriculum::{Curriculum, Sampler};
 pub use error::TrainError;
 pub use mask::MaskRules;
 pub use settings::{DynamicSampling, TrainSettings};
+pub use stuck::{ImitatedContext, StuckError, StuckGuidance};
 
 use crate::checkpoint::policy;
 use crate::generate::{Generator, NativeGenerator};
@@ -77,10 +82,13 @@ use curriculum::GroupHistory;
 use draw::TaskSampler;
 use items::{Items, operators};
 use jail::exec::SandboxOptions;
-use metrics::{EpisodeSummary, Gathered, Made, PhaseTimes, StepMetrics, TrainMetrics};
+use metrics::{
+    EpisodeSummary, Gathered, Made, PhaseTimes, StepMetrics, StuckMetrics, TrainMetrics,
+};
 use play::{EpisodePlayer, PlayedStep};
 use sandbox::env::{SuiteError, TaskSuite};
 use std::time::{Duration, Instant};
+use stuck::TrainingGuide;
 use tasks::stream::Stream;
 use tasks::task::{Collection, Opening};
 use tch::Device;
@@ -280,10 +288,12 @@ fn train_on(
     let first = items.train[0];
     let sampler =
         TaskSampler::new(&settings.curriculum, items.train, settings.tasks_per_step, root, history);
+    let guide = TrainingGuide::open(settings, out, tokenizer)?;
     let player = EpisodePlayer {
         settings,
         world,
         held_out: items.held_out,
+        guide: guide.as_ref(),
         tokenizer,
         root,
         stages,
@@ -356,10 +366,11 @@ impl GrpoRun<'_> {
             let step = self.harness.step();
 
             // 1. Tasks, a group of episodes on each, rewards to advantages.
-            let PlayedStep { batch, drawn, curriculum, draws, cache, seconds } =
+            let PlayedStep { batch, drawn, curriculum, draws, cache, seconds, stuck } =
                 self.player.play(self.generator, &self.sampler, step)?;
             let began = Instant::now();
             let summary = batch.account(step + 1, &settings.rules.reward)?;
+            batch.check_credit(settings.credit)?;
 
             // 2. Log-probabilities: what was sampled is what is trained on.
             self.heartbeat.enter(Phase::Scoring);
@@ -372,10 +383,16 @@ impl GrpoRun<'_> {
             // 3. The surrogate and its gradient, then one optimizer step; for each part of the
             //    batch, in each pass over it.
             let rate = settings.schedule().rate(step);
-            let parts =
+            let mut parts =
                 batch.parts(settings.mini_batches, settings.dynamic_sampling.max_rounds > 1);
+            let imitated = stuck.as_ref().map_or(&[][..], |stuck| &stuck.samples);
+            if parts.is_empty() && !imitated.is_empty() {
+                parts.push(Vec::new());
+            }
             let (mut stats, mut norms, mut compared) = (UpdateStats::default(), Vec::new(), 0);
-            for part in std::iter::repeat_n(&parts, settings.epochs).flatten() {
+            let mut imitation = UpdateStats::default();
+            let passes = std::iter::repeat_n(&parts, settings.epochs);
+            for (number, part) in passes.flat_map(|parts| parts.iter().enumerate()) {
                 self.heartbeat.enter(Phase::ForwardBackward);
                 let counts = batch.counts(part);
                 let loss = TrainingLoss::Surrogate(batch.update(settings, &scores, &counts));
@@ -387,9 +404,19 @@ impl GrpoRun<'_> {
                 } else {
                     (found.gap, found.gaps) = (0.0, 0.0);
                 }
+                // What guided episodes add to the loss, once in each pass.
+                let mut of_imitation = UpdateStats::default();
+                if number == 0 && !imitated.is_empty() {
+                    let weight = settings.guide.imitate;
+                    let loss = TrainingLoss::Imitation { samples: imitated, weight };
+                    of_imitation = self.learner.accumulate(&loss, &mut || self.heartbeat.beat())?;
+                }
                 self.heartbeat.enter(Phase::Optimizer);
-                if found.tokens > 0 {
+                if found.tokens + of_imitation.tokens > 0 {
                     norms.push(self.learner.step(rate)?);
+                    imitation.add(&of_imitation);
+                }
+                if found.tokens > 0 {
                     stats.add(&found);
                 }
             }
@@ -398,9 +425,13 @@ impl GrpoRun<'_> {
             // 4. The record, validation and checkpoint.
             self.heartbeat.enter(Phase::Other);
             batch.write(self.out, step + 1)?;
+            if let Some(stuck) = &stuck {
+                stuck.write(self.out, step + 1)?;
+            }
+            let stuck = stuck.map(|stuck| StuckMetrics::new(&stuck, &imitation, settings.epochs));
             let seconds_of_update = began.elapsed().as_secs_f64();
             let made = Made { stats, compared, norms: &norms, rate, seconds: seconds_of_update };
-            let gathered = Gathered { summary, curriculum, draws, cache, seconds };
+            let gathered = Gathered { summary, curriculum, draws, cache, seconds, stuck };
             let line = TrainMetrics::new(settings, &batch, gathered, &made, device);
             self.view.step(line.seen(step + 1));
             self.sampler.observe(step, drawn.into_iter().zip(batch.verdicts()));

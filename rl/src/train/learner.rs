@@ -74,6 +74,13 @@ impl UpdateStats {
 pub enum TrainingLoss<'a> {
     /// Cross-entropy: the mean of -log p over all trained tokens of these samples.
     CrossEntropy(&'a [TrainSequence]),
+    /// The same times a weight, to be added to another loss.
+    Imitation {
+        /// What is imitated.
+        samples: &'a [TrainSequence],
+        /// The weight. Statistics are those of the loss before it.
+        weight: f64,
+    },
     /// GRPO's clipped surrogate with its KL penalty.
     Surrogate(GrpoInputs<'a>),
 }

@@ -67,6 +67,11 @@ impl Learner for NativeLearner<'_> {
                 beat();
                 Ok(UpdateStats { loss, tokens, ..UpdateStats::default() })
             }
+            TrainingLoss::Imitation { samples, weight } => {
+                let (loss, tokens) = imitate_times(*weight, model, samples, memory, gradients);
+                beat();
+                Ok(UpdateStats { loss, tokens, ..UpdateStats::default() })
+            }
             TrainingLoss::Surrogate(update) => Ok(update.backward(model, memory, gradients, beat)),
         }
     }
@@ -191,6 +196,17 @@ pub fn imitate(
     memory: &Memory,
     gradients: &mut Gradients,
 ) -> (f64, usize) {
+    imitate_times(1.0, model, samples, memory, gradients)
+}
+
+/// The same with the gradient times `weight`.
+fn imitate_times(
+    weight: f64,
+    model: &Qwen3,
+    samples: &[TrainSequence],
+    memory: &Memory,
+    gradients: &mut Gradients,
+) -> (f64, usize) {
     let tokens: usize = samples.iter().map(TrainSequence::trained_count).sum();
     let mut total = 0.0;
     for chosen in micro_batches(samples, 0..samples.len(), memory.max_tokens_per_micro_batch) {
@@ -198,7 +214,7 @@ pub fn imitate(
         micro.backward(model, &Sampling::default(), memory, gradients, &mut |log_probs, _| {
             let loss = -log_probs.sum(Kind::Float) / tokens as f64;
             total += loss.double_value(&[]);
-            loss
+            loss * weight
         });
     }
     (total, tokens)
@@ -321,6 +337,17 @@ mod tests {
             norms.push(learner.step(0.0).unwrap());
         }
         assert!((norms[1] / norms[0] - 2.0).abs() < 1e-5, "{norms:?}");
+        // An imitation is the same loss times its weight, and is added to what is there.
+        let imitate = |learner: &mut NativeLearner<'_>, weight| {
+            let loss = TrainingLoss::Imitation { samples: &samples, weight };
+            learner.accumulate(&loss, &mut || ()).unwrap()
+        };
+        let plain = learner.accumulate(&TrainingLoss::CrossEntropy(&samples), &mut || ()).unwrap();
+        let stats = imitate(&mut learner, 0.5);
+        assert_eq!((stats, stats.tokens), (plain, 4), "told before the weight");
+        assert!((learner.step(0.0).unwrap() / norms[0] - 1.5).abs() < 1e-5);
+        imitate(&mut learner, 0.25);
+        assert!((learner.step(0.0).unwrap() / norms[0] - 0.25).abs() < 1e-5);
         learner.accumulate(&TrainingLoss::CrossEntropy(&samples), &mut || ()).unwrap();
         learner.step(1e-2).unwrap();
         assert_ne!(before, log_probs(&learner, WeightSet::Current).unwrap());

@@ -1,10 +1,15 @@
 //! The example in `docs/GRPO.md`: every number in its tables is what the code computes.
 
+use agents::guide::transcript::Transcript;
+use agents::guide::verdicts::Verdicts;
+use agents::trajectory::Trajectory;
 use fs_err as fs;
 use rl::train::advantage::{Inclusion, Normalisation, StdNorm, advantages};
+use rl::train::grpo::{Credit, Lesson};
 use rl::train::loss::{
     Aggregation, Clip, Kl, KlEstimator, Objective, Tokens, importance, kl, surrogate,
 };
+use serde_json::json;
 use tch::{Kind, Tensor};
 
 /// Half a unit of the last place, and rounding in f32.
@@ -179,5 +184,67 @@ fn the_dual_clip_is_as_written() {
     for row in table("A limit", 0) {
         let loss = example.loss(|objective, _| objective.clip.dual = row[0].parse().unwrap());
         agree("dual", &[loss], &[row[1].parse().unwrap()]);
+    }
+}
+
+/// The example's episode with a dropped turn, from the page.
+fn of_two_turns(rows: &[Vec<String>]) -> Trajectory {
+    let turns = [1.0, 2.0].map(|turn| {
+        let of_turn = rows.iter().filter(|row| row[0].parse::<f64>().unwrap() == turn);
+        let old: Vec<f64> = of_turn.map(|row| row[2].parse().unwrap()).collect();
+        let ids: Vec<usize> = (0..old.len()).collect();
+        json!({"source": "model", "text": "", "ids": ids, "log_probs": old})
+    });
+    let [first, second] = turns;
+    let record = |tool| json!({"tool": tool, "has_thought": true, "outcome": null, "seconds": 0.0});
+    serde_json::from_value(json!({
+        "version": 2, "task": "t", "agent": "a", "attempt": 0,
+        "segments": [
+            {"source": "prompt", "text": "", "ids": [7, 8]}, first,
+            {"source": "environment", "text": "", "ids": [9]}, second,
+        ],
+        // A rule drops what is malformed.
+        "turns": [record("malformed"), record("act")],
+        "ending": "answered", "timed_out": false,
+        "outcome": {"mle": {"grade": null, "refusal": null}},
+        "reward": {"format": 0.0, "execution": 0.0, "tier": 0.0},
+    }))
+    .unwrap()
+}
+
+#[test]
+fn credit_of_turns_is_as_written() {
+    let (tokens, losses) = (table("Credit", 1), table("Credit", 2));
+    let episode = of_two_turns(&tokens);
+    let verdicts = Verdicts::of(&Transcript::of_episode(&episode), Vec::new());
+    let (old, new) = (column(&tokens, 2), column(&tokens, 3));
+    let ratio: Vec<f64> = old.iter().zip(&new).map(|(old, new)| (new - old).exp()).collect();
+    agree("ratios", &ratio, &column(&tokens, 4));
+    for (row, cell) in losses.iter().zip([5, 6]) {
+        let advantage: f64 = row[0].parse().unwrap();
+        // Tokens that leave the loss have no number on the page.
+        let counts: Vec<bool> = tokens.iter().map(|token| token[cell] != "–").collect();
+        let written: Vec<f64> =
+            tokens.iter().filter_map(|token| token[cell].parse().ok()).collect();
+        for credit in [Credit::Drop, Credit::Signed] {
+            let lesson = Lesson::new(&episode, &verdicts, credit, advantage);
+            let sampled = episode.mask();
+            let kept = lesson.sample.trained.iter().zip(sampled).filter(|(_, sampled)| *sampled);
+            assert_eq!(kept.map(|(kept, _)| *kept).collect::<Vec<_>>(), counts, "{credit:?}");
+            let kept = |values: &[f64]| -> Vec<f64> {
+                values.iter().zip(&counts).filter(|(_, counts)| **counts).map(|(v, _)| *v).collect()
+            };
+            let count = lesson.sample.trained_count();
+            assert_eq!(count, row[1].parse::<usize>().unwrap());
+            let weight = Aggregation::SeqMeanTokenMean.weights(&[count])[0];
+            let full = |value: f64| Tensor::from_slice(&vec![value; count]);
+            let (new, old) = (Tensor::from_slice(&kept(&new)), Tensor::from_slice(&kept(&old)));
+            let each: Vec<f64> = kept(&ratio).iter().map(|ratio| -advantage * ratio).collect();
+            agree("tokens", &each, &written);
+            let found = surrogate(&new, &old, &full(advantage), &full(weight), Clip::default());
+            agree("loss", &[found.loss.double_value(&[])], &[row[2].parse().unwrap()]);
+        }
+        let off = Lesson::new(&episode, &verdicts, Credit::Off, advantage);
+        assert_eq!((off.sample.trained_count(), off.dropped), (4, 0));
     }
 }

@@ -98,7 +98,7 @@ pub(crate) fn checkpoints(run: &Utf8Path) -> Vec<Utf8PathBuf> {
 
 /// Winds a run back to an earlier checkpoint and tears its last metrics line, as a kill between
 /// two writes does.
-fn roll_back(run: &Utf8Path, to: usize) {
+pub(crate) fn roll_back(run: &Utf8Path, to: usize) {
     for later in &checkpoints(run)[to..] {
         fs::remove_dir_all(later).unwrap();
     }

@@ -5,14 +5,14 @@ use agents::play::World;
 use agents::scaffold::react::MleWorld;
 use agents::script_cache::{CachedWorld, ScriptCache};
 use agents::trajectory::{EpisodeEnding, Segment, Source, Trajectory};
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use jail::exec::SandboxOptions;
 use rl::generate::engine::{CacheUse, EngineError, TurnEnd, TurnOptions};
 use rl::generate::{ConversationId, Generated, Generator, NativeGenerator, Publication};
 use rl::model::{Packed, Qwen3, Qwen3Config};
 use rl::rollout::{
-    ContextOverflow, EpisodeRequest, Policy, Rollout, RolloutContext, RolloutError, RolloutResult,
-    RolloutSettings, rollout,
+    ContextOverflow, EpisodeRequest, Policy, Rollout, RolloutContext, RolloutError, RolloutGuide,
+    RolloutResult, RolloutSettings, rollout,
 };
 use rl::run::stop::Stop;
 use rl::run::watchdog::Heartbeat;
@@ -29,16 +29,16 @@ use tch::{Device, Kind, Tensor};
 /// What sampler and trainer may differ by.
 const TOLERANCE: f64 = 1e-4;
 
-struct RolloutFixture {
-    suite: TaskSuite,
-    tokenizer: Tokenizer,
-    model: Qwen3,
-    _folder: tempfile::TempDir,
+pub(crate) struct RolloutFixture {
+    pub(crate) suite: TaskSuite,
+    pub(crate) tokenizer: Tokenizer,
+    pub(crate) model: Qwen3,
+    folder: tempfile::TempDir,
 }
 
 impl RolloutFixture {
     /// One id in `every` ends a turn; with 0 none does.
-    fn new(every: usize) -> Self {
+    pub(crate) fn new(every: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let tasks = Utf8Path::from_path(folder.path()).unwrap().join("tasks");
         corpus::write(&tasks);
@@ -58,7 +58,17 @@ impl RolloutFixture {
         let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(5));
         let suite =
             TaskSuite::open(&tasks, &Opening::default(), SandboxOptions::default()).unwrap();
-        Self { suite, tokenizer, model, _folder: folder }
+        Self { suite, tokenizer, model, folder }
+    }
+
+    /// The folder of the corpus.
+    pub(crate) fn tasks(&self) -> Utf8PathBuf {
+        Utf8Path::from_path(self.folder.path()).unwrap().join("tasks")
+    }
+
+    /// The same model once more.
+    pub(crate) fn again(&self) -> Qwen3 {
+        Qwen3::random(self.model.config(), Kind::Float, Device::Cpu, Stream::root(5))
     }
 
     fn play(&self, settings: &RolloutSettings, wall_seconds: u64) -> Vec<(Trajectory, Vec<i64>)> {
@@ -76,16 +86,17 @@ impl RolloutFixture {
             RolloutResult::Finished { trajectory, context } => (*trajectory, context),
             RolloutResult::Fault { fault, .. } => panic!("{fault}"),
         };
-        let rollout = self.play_with(&mut generator, settings, wall_seconds, cache).unwrap();
+        let rollout = self.play_with(&mut generator, settings, wall_seconds, cache, None).unwrap();
         rollout.played.into_iter().map(finished).collect()
     }
 
-    fn play_with(
+    pub(crate) fn play_with(
         &self,
         generator: &mut dyn Generator,
         settings: &RolloutSettings,
         wall_seconds: u64,
         cache: Option<&ScriptCache>,
+        guide: Option<RolloutGuide<'_>>,
     ) -> Result<Rollout, RolloutError> {
         let mut rules = Scale::Tiny.rules();
         rules.episode.budget.turns = 12;
@@ -95,6 +106,7 @@ impl RolloutFixture {
         let context = RolloutContext {
             world: cached.as_ref().map_or(&world as &dyn World, |cached| cached),
             settings,
+            guide,
             stop: &Stop::default(),
             heartbeat: &Heartbeat::default(),
         };
@@ -110,7 +122,7 @@ impl RolloutFixture {
 
     /// Every turn has the log-probabilities that the plain pass gives it after what the policy
     /// saw then.
-    fn assert_seen(&self, trajectory: &Trajectory) {
+    pub(crate) fn assert_seen(&self, trajectory: &Trajectory) {
         for (index, segment) in trajectory.segments.iter().enumerate() {
             if segment.source != Source::Model {
                 continue;
@@ -133,12 +145,12 @@ impl RolloutFixture {
 }
 
 /// Whether a segment was taken away before the segment `index` was written.
-fn omitted(trajectory: &Trajectory, segment: usize, index: usize) -> bool {
+pub(crate) fn omitted(trajectory: &Trajectory, segment: usize, index: usize) -> bool {
     let mut so_far = trajectory.omissions.iter().filter(|omission| omission.before <= index);
     so_far.any(|omission| omission.segments.contains(&segment))
 }
 
-fn ids_of<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Vec<i64> {
+pub(crate) fn ids_of<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Vec<i64> {
     segments.into_iter().flat_map(|segment| &segment.ids).map(|id| i64::from(*id)).collect()
 }
 
@@ -147,7 +159,7 @@ fn said(trajectory: &Trajectory) -> usize {
     trajectory.segments.iter().filter(of_model).map(|segment| segment.ids.len()).sum()
 }
 
-fn settings(context: usize) -> RolloutSettings {
+pub(crate) fn settings(context: usize) -> RolloutSettings {
     RolloutSettings { max_model_len: context, turn_tokens: 100, ..Scale::Tiny.rollout() }
 }
 
@@ -244,7 +256,7 @@ fn wall_time_limit_ends_a_generating_episode() {
 
 /// A generator that is no engine, as one behind a network is none: it says the same in every turn,
 /// two conversations at a time, after some polls.
-struct Remote<'a> {
+pub(crate) struct Remote<'a> {
     turn: &'a [i64],
     /// Tokens of open conversations, and in how many polls their turn ends.
     open: BTreeMap<ConversationId, (Vec<i64>, Option<u64>)>,
@@ -253,6 +265,13 @@ struct Remote<'a> {
     version: u64,
     /// After how many starts there are other weights.
     moves_after: u64,
+}
+
+impl<'a> Remote<'a> {
+    /// One whose weights change after so many starts.
+    pub(crate) fn new(turn: &'a [i64], moves_after: u64) -> Self {
+        Self { turn, open: BTreeMap::new(), most: 0, starts: 0, version: 0, moves_after }
+    }
 }
 
 impl Generator for Remote<'_> {
@@ -332,16 +351,9 @@ fn rollout_accepts_any_generator_and_refuses_changed_weights() {
     let scene = RolloutFixture::new(0);
     let end = scene.tokenizer.control().end_of_turn;
     let turn = [scene.tokenizer.encode("turn").unwrap(), vec![end]].concat();
-    let remote = |moves_after| Remote {
-        turn: &turn,
-        open: BTreeMap::new(),
-        most: 0,
-        starts: 0,
-        version: 0,
-        moves_after,
-    };
+    let remote = |moves_after| Remote::new(&turn, moves_after);
     let mut steady = remote(u64::MAX);
-    let rollout = scene.play_with(&mut steady, &settings(4000), 600, None).unwrap();
+    let rollout = scene.play_with(&mut steady, &settings(4000), 600, None, None).unwrap();
     assert_eq!((rollout.played.len(), steady.most, steady.open.len()), (4, 2, 0));
     for played in rollout.played {
         let RolloutResult::Finished { trajectory, context } = played else { panic!("a fault") };
@@ -349,6 +361,6 @@ fn rollout_accepts_any_generator_and_refuses_changed_weights() {
         assert_eq!(said(&trajectory), 12 * turn.len());
         assert_eq!(context, ids_of(&trajectory.segments));
     }
-    let error = scene.play_with(&mut remote(5), &settings(4000), 600, None).unwrap_err();
+    let error = scene.play_with(&mut remote(5), &settings(4000), 600, None, None).unwrap_err();
     assert!(matches!(error, RolloutError::Version { expected: 0, found: 1 }), "{error}");
 }

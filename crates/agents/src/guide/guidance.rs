@@ -2,6 +2,7 @@
 
 use super::defuse::defused;
 use super::ids::GuidanceId;
+use crate::trajectory::Guidance;
 use serde::{Deserialize, Serialize};
 
 /// Most bytes of one piece.
@@ -125,6 +126,18 @@ impl DeliveredGuidance {
         match self.about {
             Some(turn) => format!("(about your turn {})\n{text}", u64::from(turn) + 1),
             None => text.into_owned(),
+        }
+    }
+
+    /// The piece as the record of a trajectory has it, whose segment `segment` holds it.
+    pub fn heard_in(&self, segment: usize) -> Guidance {
+        Guidance {
+            segment,
+            id: self.id.to_string(),
+            by: self.by.clone(),
+            about: self.about,
+            text: self.text.clone(),
+            waited_seconds: self.waited_seconds,
         }
     }
 }

@@ -12,7 +12,8 @@
 //! | `ids`, `guidance`, `turn`, `event` | names, a piece of guidance, what an agent tells, what a journal holds |
 //! | `conversation`, `context`, `concern` | the fold; what an agent had read at a turn; why a run needs a look |
 //! | `store`, `agents`, `people` | conversations on disk, and what either side asks of them |
-//! | `channel`, `guided_run`, `client`, `wire` | an agent's way to its conversation, its end of it, and what passes between a server and its clients |
+//! | `channel`, `source`, `client`, `wire` | an agent's way to its conversation, and what passes between a server and its clients |
+//! | `guided_run`, `guided_episode`, `advice` | an agent's end of its conversation, that of an episode in memory, and what the agent reads of advice |
 //! | `transcript`, `verdicts` | a conversation with its texts; which turns to learn from, by people, rules and a judge |
 //! | `export` | guided runs as training samples |
 //! | `judge` | a model that judges turns |
@@ -23,6 +24,7 @@
 //! It must never let advice count as the agent's own: guided runs say so in their header and their
 //! trajectory, and are not compared with unguided ones.
 
+pub mod advice;
 mod agents;
 #[cfg(feature = "serve")]
 pub mod annotators;
@@ -37,6 +39,7 @@ pub mod event;
 pub mod exchange;
 pub mod export;
 pub mod guidance;
+pub mod guided_episode;
 pub mod guided_run;
 pub mod ids;
 pub mod judge;
@@ -45,6 +48,7 @@ pub mod person;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod settings;
+pub mod source;
 pub mod store;
 pub mod transcript;
 pub mod turn;

@@ -13,9 +13,9 @@ use super::store::read_journal;
 use super::turn::{End, Opening, StoredMessage, StoredTurn, TurnReport};
 use crate::run::journal::{Blobs, JournalError};
 use crate::script::code_of_turn;
-use crate::trajectory::Tool;
+use crate::trajectory::{Source, Tool, Trajectory};
 use camino::Utf8Path;
-use llm::Message;
+use llm::{Message, Role};
 use std::collections::BTreeMap;
 
 /// Why a transcript could not be read.
@@ -107,6 +107,70 @@ impl Transcript {
         let (guidance, verdicts) =
             (guidance.into_values().collect(), verdicts.into_values().collect());
         Ok(Self { id, opening, turns: read, guidance, verdicts, end })
+    }
+
+    /// An episode as a conversation in which nobody judged anything, for rules that judge turns. A turn that
+    /// was cut off before it could be carried out is none.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use agents::guide::transcript::Transcript;
+    /// use agents::guide::verdicts::{Trained, Verdicts};
+    /// use serde_json::json;
+    ///
+    /// let trajectory = serde_json::from_value(json!({
+    ///     "version": 2, "task": "t", "agent": "a", "attempt": 0,
+    ///     "segments": [{"source": "prompt", "text": ""}, {"source": "model", "text": "well"}],
+    ///     "turns": [{"tool": "malformed", "has_thought": false, "outcome": null, "seconds": 0.0}],
+    ///     "ending": "budget", "timed_out": false,
+    ///     "outcome": {"mle": {"grade": null, "refusal": null}},
+    ///     "reward": {"format": 0.0, "execution": 0.0, "tier": 0.0},
+    /// }))?;
+    /// let transcript = Transcript::of_episode(&trajectory);
+    /// assert_eq!(Verdicts::of(&transcript, Vec::new()).trained(0), Trained::Nothing);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn of_episode(trajectory: &Trajectory) -> Self {
+        let mut turns: Vec<TranscriptTurn> = Vec::with_capacity(trajectory.turns.len());
+        let mut records = trajectory.turns.iter();
+        let mut prompt = Vec::new();
+        // Whether the turn that was read last was carried out.
+        let mut was_taken = false;
+        for segment in &trajectory.segments {
+            match segment.source {
+                Source::Prompt => {
+                    let role = if prompt.is_empty() { Role::System } else { Role::User };
+                    prompt.push(Message::new(role, &segment.text));
+                }
+                Source::Model => {
+                    let record = records.next();
+                    was_taken = record.is_some();
+                    turns.extend(record.map(|record| {
+                        let report =
+                            TurnReport::new(&segment.text, None, record.clone(), Vec::new());
+                        TranscriptTurn::new(report)
+                    }));
+                }
+                Source::Environment => {
+                    if let Some(turn) = turns.last_mut().filter(|_| was_taken) {
+                        turn.report.observation = Some(segment.text.clone());
+                    }
+                }
+                Source::Guide => {}
+            }
+        }
+        let opening = Opening {
+            task: trajectory.task.clone(),
+            agent: trajectory.agent.clone(),
+            attempt: trajectory.attempt,
+            turns: u32::try_from(turns.len()).expect("fewer than 2^32 turns"),
+            seconds: 0,
+            feedback: trajectory.feedback,
+            prompt,
+        };
+        let end = Some(End::of(trajectory, opening.turns));
+        let id = "episode".parse().expect("it is a name");
+        Self { id, opening, turns, guidance: Vec::new(), verdicts: Vec::new(), end }
     }
 
     /// The number of its turns.

@@ -1,8 +1,9 @@
 //! What an agent tells of itself: how a conversation opens, its turns, its end.
 
-use crate::run::journal::{Blobs, JournalError};
+use crate::linear::guidance::thought_and_action;
+use crate::run::journal::{AgentEnd, Blobs, JournalError};
 use crate::run::node::BlobHash;
-use crate::trajectory::{Tool, TurnRecord};
+use crate::trajectory::{EpisodeEnding, EpisodeOutcome, Tool, Trajectory, TurnRecord};
 use jail::exec::Outcome;
 use llm::{Message, Role};
 use sandbox::env::Feedback;
@@ -53,6 +54,18 @@ pub struct TurnReport {
 }
 
 impl TurnReport {
+    /// A turn whose text is `text`.
+    pub fn new(
+        text: &str,
+        observation: Option<String>,
+        record: TurnRecord,
+        left_out: Vec<u32>,
+    ) -> Self {
+        let (thought, action) = thought_and_action(text);
+        let (thought, action) = (thought.to_owned(), action.to_owned());
+        Self { thought, action, observation, record, left_out }
+    }
+
     /// What the agent wrote, to the character.
     pub fn text(&self) -> String {
         format!("{}{}", self.thought, self.action)
@@ -69,6 +82,23 @@ pub struct End {
     pub grade: Option<Grade>,
     /// Why there is none.
     pub refusal: Option<String>,
+}
+
+impl End {
+    /// That of an episode that could have `turns` turns.
+    pub fn of(trajectory: &Trajectory, turns: u32) -> Self {
+        let ending = match trajectory.ending {
+            EpisodeEnding::Answered => AgentEnd::Answered,
+            EpisodeEnding::Tokens => AgentEnd::Context,
+            EpisodeEnding::Budget if trajectory.turns.len() >= turns as usize => AgentEnd::Steps,
+            EpisodeEnding::Budget => AgentEnd::Time,
+        };
+        let (grade, refusal) = match &trajectory.outcome {
+            EpisodeOutcome::Mle(result) => (result.grade, result.refusal.clone()),
+            EpisodeOutcome::World(_) => (None, None),
+        };
+        Self { ending: ending.name(), grade, refusal }
+    }
 }
 
 /// A text of the journal: itself, or a blob.

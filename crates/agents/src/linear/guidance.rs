@@ -1,33 +1,23 @@
 //! Advice in the conversation of a linear agent: what its prompt says of it, and how a piece is shown.
 
+use crate::guide::advice::{self, guided_system};
 use crate::guide::guidance::DeliveredGuidance;
 use llm::{Message, Role};
-
-/// What the system prompt of a guided run says, after all that it says without.
-const SENTENCES: &str = "\n\nA person may read along and advise you: what they say stands between \
-    `<real_user>` and `</real_user>`, after an observation. Follow it, and then go on by yourself.";
 
 /// The opening of a guided run.
 pub(super) fn guided_opening(mut opening: Vec<Message>) -> Vec<Message> {
     match opening.first_mut() {
-        Some(system) if system.role == Role::System => system.content.push_str(SENTENCES),
-        _ => opening.insert(0, Message::new(Role::System, SENTENCES.trim_start())),
+        Some(system) if system.role == Role::System => {
+            system.content = guided_system(&system.content);
+        }
+        _ => opening.insert(0, Message::new(Role::System, guided_system(""))),
     }
     opening
 }
 
-/// A text of the opening of a guided run as that of an unguided one has it; `None` if a message has
-/// nothing else to say.
-pub(crate) fn unguided_text(text: &str) -> Option<&str> {
-    if text == SENTENCES.trim_start() {
-        return None;
-    }
-    Some(text.strip_suffix(SENTENCES).unwrap_or(text))
-}
-
-/// The message with a piece: that of a user, marked so that it is told from everything else.
+/// The message with a piece.
 pub(super) fn advice_message(piece: &DeliveredGuidance) -> Message {
-    Message::new(Role::User, format!("<real_user>\n{}\n</real_user>", piece.advice()))
+    Message::new(Role::User, advice::advice_message(&piece.advice()))
 }
 
 /// The thought of a turn, with the marks around it, and the rest of its text.
@@ -43,6 +33,7 @@ pub(crate) fn thought_and_action(answer: &str) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guide::advice::unguided_text;
 
     #[test]
     fn advice_is_marked_and_names_the_turn_and_not_the_person() {

@@ -6,7 +6,7 @@ use crate::run::header::RunHeader;
 use crate::run::journal::AgentEnd;
 use crate::run::node::NodeId;
 use crate::trajectory::{
-    EpisodeOutcome, Guidance, Omission, Segment, Source, TRAJECTORY_VERSION, Trajectory, TurnRecord,
+    EpisodeOutcome, Omission, Segment, Source, TRAJECTORY_VERSION, Trajectory, TurnRecord,
 };
 use jail::exec::Outcome;
 use sandbox::env::EpisodeResult;
@@ -39,14 +39,7 @@ pub(super) fn trajectory(finished: FinishedTurns<'_>) -> Option<Trajectory> {
         segments.push(Segment::text(Source::Model, &turn.answer));
         segments.push(Segment::text(Source::Environment, &turn.reply));
         for piece in &turn.heard {
-            guidance.push(Guidance {
-                segment: segments.len(),
-                id: piece.id.to_string(),
-                by: piece.by.clone(),
-                about: piece.about,
-                text: piece.text.clone(),
-                waited_seconds: piece.waited_seconds,
-            });
+            guidance.push(piece.heard_in(segments.len()));
             segments.push(Segment::text(Source::Guide, piece.advice()));
         }
     }

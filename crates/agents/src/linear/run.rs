@@ -2,7 +2,7 @@
 //! before anything depends on it.
 
 use super::conversation::{LinearConversation, PastTurn};
-use super::guidance::{guided_opening, thought_and_action};
+use super::guidance::guided_opening;
 use super::mle_agent::MleAgentTurns;
 use super::react::ReactTurns;
 use super::record::{FinishedTurns, trajectory};
@@ -301,15 +301,9 @@ impl Turns<'_> {
     /// A turn as it is told to people.
     fn report(&self, turn: u32) -> Result<TurnReport, JournalError> {
         let (facts, number) = (&self.earlier.facts[turn as usize], turn as usize);
-        let (thought, action) = thought_and_action(&self.earlier.answers[number]);
         let reply = facts.reply.as_ref().map(|hash| self.open.blobs.text(hash)).transpose()?;
-        Ok(TurnReport {
-            thought: thought.to_owned(),
-            action: action.to_owned(),
-            observation: reply,
-            record: facts.record.clone(),
-            left_out: self.earlier.left_out[number].iter().map(|turn| turn.0).collect(),
-        })
+        let left_out = self.earlier.left_out[number].iter().map(|turn| turn.0).collect();
+        Ok(TurnReport::new(&self.earlier.answers[number], reply, facts.record.clone(), left_out))
     }
 
     /// Leaves out what the next question does not show; the run is over if it must not.
@@ -458,10 +452,8 @@ impl Turns<'_> {
         let folder = linear.run.folder;
         let result = graded(linear.run, bytes.as_deref())?;
         if let Some(guide) = &mut guide {
-            let ending = serde_json::to_value(why).ok();
-            let ending = ending.and_then(|ending| ending.as_str().map(str::to_owned));
             let EpisodeResult { grade, refusal } = result.clone();
-            let end = End { ending: ending.unwrap_or_default(), grade, refusal };
+            let end = End { ending: why.name(), grade, refusal };
             let told = |turn| self.report(turn);
             let is_stopped = || open.run.stop.is_asked();
             guide.finish(self.number().0, &end, &told, &is_stopped).map_err(interrupted)?;

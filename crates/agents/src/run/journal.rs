@@ -112,6 +112,12 @@ pub enum AgentEnd {
 }
 
 impl AgentEnd {
+    /// The word for it in files.
+    pub fn name(self) -> String {
+        let word = serde_json::to_value(self).ok();
+        word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+    }
+
     /// The ending of the episode; `None` where the player ended the run, which is then no example.
     pub fn episode_ending(self) -> Option<EpisodeEnding> {
         match self {

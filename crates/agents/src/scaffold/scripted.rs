@@ -131,7 +131,7 @@ pub fn play(
     };
     let agent = format!("scripted/{}", approach.name());
     let attempt = EpisodeKey { task: task.id(), agent: &agent, number: attempt };
-    let conversation = Conversation { segments, omissions: Vec::new(), ending };
+    let conversation = Conversation { segments, omissions: Vec::new(), guidance: None, ending };
     Ok(episode.close()?.trajectory(attempt, conversation))
 }
 

@@ -5,4 +5,5 @@
 mod fixture;
 mod fold;
 mod laws;
+mod rules;
 mod store;

@@ -258,6 +258,10 @@ fn comparison(evaluation: &Evaluation) -> Markup {
             (evaluation.tasks) " held-out tasks, " (evaluation.attempts) " episodes each, sampled "
             "with the same seeds for every policy. Reward ± its standard error over tasks; the "
             "shares count a tier as reached when it or a better one is."
+            @if evaluation.is_guided() {
+                " These episodes are guided: people could advise the agents. They are not compared with "
+                "unguided ones."
+            }
         }
         div.comparison.card { (chart.html()) (scroll("agents side by side", &table)) }
     }

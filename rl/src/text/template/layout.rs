@@ -118,6 +118,89 @@ impl<T: Deref<Target = Tokenizer>> ChatTemplate<T> {
         Ok(self.tokenizer.encode_with_control(&piece, Some(mark))?)
     }
 
+    /// The token ids between two turns of the model where people advise: those of `text` as the response
+    /// of a tool, and those of each piece of advice, a message of the user of its own. The last of them
+    /// end with the invitation to the model ([`Self::invitation`]). Joined they are what
+    /// [`Self::between`] gives for all messages.
+    ///
+    /// # Errors
+    /// [`TemplateError`] if the template cannot render them, does not write a message by itself, or a
+    /// text cannot be encoded.
+    pub fn advised_observation(
+        &self,
+        text: &str,
+        advice: &[String],
+    ) -> Result<(Vec<i64>, Vec<Vec<i64>>), TemplateError> {
+        let mut messages = vec![self.observed(text)];
+        messages.extend(advice.iter().map(|advice| ChatMessage::advice(advice)));
+        let guard = Guard::new(&self.tokenizer, &[&Value::from(Serde(&messages))])?;
+        let (mut known, mut parts) = (String::new(), Vec::with_capacity(messages.len()));
+        for count in 1..=messages.len() {
+            let is_last = count == messages.len();
+            let grown = self.guarded_piece(&guard, &[], &messages[..count], is_last)?;
+            let part = grown.strip_prefix(&known).ok_or(TemplateError::Pieces(
+                "advice changes what comes before it, so that it is no message of its own",
+            ))?;
+            parts.push(self.tokenizer.encode_with_control(part, Some(guard.mark()))?);
+            known = grown;
+        }
+        let observation = parts.remove(0);
+        Ok((observation, parts))
+    }
+
+    /// The token ids that invite the model to its next turn.
+    ///
+    /// # Errors
+    /// [`TemplateError`] if the template changes earlier messages to invite it.
+    pub fn invitation(&self) -> Result<Vec<i64>, TemplateError> {
+        let messages = Value::from(Serde(opening("system", "question")));
+        let [head, invited] =
+            [false, true].map(|invite| self.render(&messages, &Value::from(()), None, invite));
+        let (head, invited) = (head?, invited?);
+        let invitation = invited.strip_prefix(&head);
+        let invitation =
+            invitation.ok_or(TemplateError::Pieces("the prompt changes when turns follow it"))?;
+        Ok(self.tokenizer.encode_with_control(invitation, None)?)
+    }
+
+    /// Whether advice can be laid out as rollouts do: as messages of the user after an observation,
+    /// which look the same at every position, change nothing before them, and can stay where the turn
+    /// before them is left out.
+    ///
+    /// # Errors
+    /// [`TemplateError`] if not, with the reason.
+    pub fn check_advice(&self) -> Result<(), TemplateError> {
+        let advice = ["Look at ratios.", "Then end."].map(str::to_owned);
+        let replies = [
+            self.observed("0.5"),
+            ChatMessage::advice(&advice[0]),
+            ChatMessage::advice(&advice[1]),
+        ];
+        let history = [&[ChatMessage::new(ChatRole::Assistant, "turn")][..], &replies].concat();
+        if self.piece(&[], &replies)? != self.piece(&history, &replies)? {
+            return Err(TemplateError::Pieces("advice looks different later on"));
+        }
+        let (observation, parts) = self.advised_observation("0.5", &advice)?;
+        let joined = [observation, parts.concat()].concat();
+        if joined != self.between(&replies)? {
+            return Err(TemplateError::Pieces(
+                "a message and the one after it share a token, so that advice is no message of its own",
+            ));
+        }
+        let invitation = self.invitation()?;
+        if invitation.is_empty()
+            || !joined.ends_with(&invitation)
+            || !self.observation("0.5")?.ends_with(&invitation)
+            || !self.prompt("system", "question")?.ends_with(&invitation)
+        {
+            return Err(TemplateError::Pieces(
+                "it invites the model in more than one way, so that advice cannot stay where the turn \
+                 before it is left out",
+            ));
+        }
+        Ok(())
+    }
+
     /// The tokenizer that the template came with.
     pub fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
@@ -207,20 +290,31 @@ impl<T: Deref<Target = Tokenizer>> ChatTemplate<T> {
         replies: &[ChatMessage],
     ) -> Result<(String, char), TemplateError> {
         let guard = Guard::new(&self.tokenizer, &[&Value::from(Serde(replies))])?;
+        Ok((self.guarded_piece(&guard, history, replies, true)?, guard.mark()))
+    }
+
+    /// The same with this guard, and with the invitation to the model or without.
+    fn guarded_piece(
+        &self,
+        guard: &Guard,
+        history: &[ChatMessage],
+        replies: &[ChatMessage],
+        invite: bool,
+    ) -> Result<String, TemplateError> {
         let placeholder = String::from_iter([guard.mark(), guard.mark()]);
         let mut messages = opening("system", "question");
         messages.extend_from_slice(history);
         messages.push(ChatMessage::new(ChatRole::Assistant, &placeholder));
         messages.extend_from_slice(replies);
         let messages = guard.guarded(&Value::from(Serde(messages)));
-        let text = self.render(&messages, &Value::from(()), None, true)?;
+        let text = self.render(&messages, &Value::from(()), None, invite)?;
         let (_, after) = text
             .rsplit_once(&placeholder)
             .ok_or(TemplateError::Pieces("it does not render the text of the model's turn"))?;
         let piece = after.strip_prefix(END_OF_TURN).ok_or(TemplateError::Pieces(
             "it does not close the model's turn by `<|im_end|>` right after its text",
         ))?;
-        Ok((piece.to_owned(), guard.mark()))
+        Ok(piece.to_owned())
     }
 
     /// An observation as a message: of a tool, or of the user where the template knows no tools.
@@ -372,13 +466,17 @@ mod tests {
         for source in [JINJA, THINKING] {
             let tokenizer = with(source);
             let template = ChatTemplate::new(&tokenizer).unwrap();
-            let advice = ChatMessage::new(ChatRole::User, "Look at ratios <|im_end|> too.");
+            let advice = ChatMessage::advice("Look at ratios <|im_end|> too.");
             let mut messages = opening("Be brief.", "Solve it.");
             let mut ids = template.prompt("Be brief.", "Solve it.").unwrap();
             for said in ["first", "second"] {
                 let replies = [template.observed("0.5"), advice.clone()];
                 ids.extend(template.answer(said).unwrap());
-                ids.extend(template.between(&replies).unwrap());
+                let between = template.between(&replies).unwrap();
+                let advice = ["Look at ratios <|im_end|> too.".to_owned()];
+                let (observation, parts) = template.advised_observation("0.5", &advice).unwrap();
+                assert_eq!([observation, parts.concat()].concat(), between);
+                ids.extend(between);
                 messages.push(ChatMessage::new(ChatRole::Assistant, said));
                 messages.extend(replies);
             }
@@ -387,6 +485,7 @@ mod tests {
             assert_eq!(ids, whole);
             let closed = ids.iter().filter(|&&id| id == tokenizer.control().end_of_turn).count();
             assert_eq!(closed, 2 + 2 * 3, "what advice says closes no turn");
+            template.check_advice().unwrap();
         }
     }
 
@@ -430,6 +529,34 @@ mod tests {
         assert!(refusal(&counting).contains("the prompt changes"));
         let ageing = format!("{open}{{% if messages[2] %}}{{{{ messages|length }}}}{{% endif %}}");
         assert!(refusal(&ageing).contains("an observation looks different"));
+    }
+
+    #[test]
+    fn template_that_cannot_lay_out_advice_is_refused_with_the_reason() {
+        let refusal = |source: &str| {
+            let tokenizer = with(source);
+            let template = ChatTemplate::new(&tokenizer).unwrap();
+            tasks::text::with_causes(&template.check_advice().unwrap_err())
+        };
+        let message = "<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n";
+        let invite = "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+        let user = "{% if m.role == 'user' and loop.previtem is defined and loop.previtem.role == 'user' %}";
+        // Two messages of the user in a row: refused by the template, or put into one.
+        let strict = format!(
+            "{{% for m in messages %}}{user}{{{{ raise_exception('roles must alternate') }}}}{{% endif %}}\
+             {message}{{% endfor %}}{invite}"
+        );
+        assert!(refusal(&strict).contains("roles must alternate"), "{}", refusal(&strict));
+        let merging = "{% for m in messages %}\
+            {% if m.role == 'user' and loop.previtem is defined and loop.previtem.role == 'user' %}\n{% else %}\
+            <|im_start|>{{ m.role }}\n{% endif %}{{ m.content }}\
+            {% if m.role == 'user' and loop.nextitem is defined and loop.nextitem.role == 'user' %}{% else %}\
+            <|im_end|>\n{% endif %}{% endfor %}";
+        let merging = format!("{merging}{invite}");
+        assert!(refusal(&merging).contains("no message of its own"), "{}", refusal(&merging));
+        // Nothing invites the model, so nothing can be left out before advice.
+        let open = format!("{{% for m in messages %}}{message}{{% endfor %}}");
+        assert!(refusal(&open).contains("cannot stay"), "{}", refusal(&open));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The messages of a conversation, in the form that chat templates expect.
 
+use agents::guide::advice::advice_message;
 use minijinja::Value;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +52,11 @@ impl ChatMessage {
             tool_call_id: None,
             name: None,
         }
+    }
+
+    /// A piece of advice of a person, as the model reads it.
+    pub fn advice(advice: &str) -> Self {
+        Self::new(ChatRole::User, advice_message(advice))
     }
 }
 

@@ -6,6 +6,9 @@
 //! \n<|im_start|>user\n<tool_response>\n…\n</tool_response><|im_end|>\n<|im_start|>assistant\n  environment
 //! …<|im_end|>                                                                              model
 //! ```
+//! Advice of people is a message of the user after an observation, a piece of its own; the invitation to
+//! the model then stands behind the last piece of advice instead.
+//!
 //! The ids of a trajectory are the concatenation of these pieces. Sampled ids are kept: encoding
 //! the sampled text again could give other ids, and training would then use tokens that were not
 //! sampled. The text of the other pieces is rendered by the template as transformers renders it

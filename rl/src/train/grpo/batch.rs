@@ -1,5 +1,6 @@
 //! The episodes of one step, with what the update needs to know about each.
 
+use super::credit::{Credit, Lesson};
 use super::gaps::LogProbGaps;
 use super::mask::EpisodeCounts;
 use super::metrics::EpisodeSummary;
@@ -8,6 +9,8 @@ use crate::rollout::RolloutResult;
 use crate::train::advantage::{Inclusion, advantages};
 use crate::train::batch::TrainSequence;
 use crate::train::learner::GrpoInputs;
+use agents::guide::transcript::Transcript;
+use agents::guide::verdicts::Verdicts;
 use agents::reward::RewardWeights;
 use agents::trajectory::Trajectory;
 use camino::Utf8Path;
@@ -27,6 +30,10 @@ pub(super) struct Batch {
     pub(super) log_probs: Vec<Vec<f32>>,
     pub(super) inclusions: Vec<Inclusion>,
     pub(super) advantages: Vec<f64>,
+    /// Verdicts on the turns of each, and how many of its tokens leave the loss for them; empty where
+    /// `credit` is off.
+    verdicts: Vec<Verdicts>,
+    dropped: Vec<usize>,
     pub(super) episode_counts: EpisodeCounts,
     pub(super) last_fault: String,
     groups: Vec<EpisodeGroup>,
@@ -53,6 +60,21 @@ fn shuffle_rewards(group: &mut [(f64, Inclusion)], stream: Stream) {
     for (reward, shuffled) in earned.iter_mut().zip(shuffled) {
         **reward = shuffled;
     }
+}
+
+/// Writes the trajectories of a step into a file of `folder`, which is made if there is none.
+pub(super) fn write_episodes(
+    folder: &Utf8Path,
+    step: u64,
+    trajectories: &[Trajectory],
+) -> Result<(), std::io::Error> {
+    fs::create_dir_all(folder)?;
+    let mut text = Vec::new();
+    for trajectory in trajectories {
+        serde_json::to_writer(&mut text, trajectory)?;
+        text.push(b'\n');
+    }
+    files::write_atomic(&folder.join(format!("step-{step:06}.jsonl")), &text)
 }
 
 /// The episodes of one task.
@@ -104,6 +126,11 @@ impl Batch {
                     let (sample, log_probs) = TrainSequence::from_rollout(&trajectory);
                     self.samples.push(sample);
                     self.log_probs.push(log_probs);
+                    if settings.credit != Credit::Off {
+                        let transcript = Transcript::of_episode(&trajectory);
+                        self.verdicts.push(Verdicts::of(&transcript, Vec::new()));
+                        self.dropped.push(0);
+                    }
                     self.inclusions.push(inclusion);
                     self.contexts.push(context);
                     self.trajectories.push(*trajectory);
@@ -125,9 +152,10 @@ impl Batch {
             if *inclusion == Inclusion::Faulted {
                 continue;
             }
+            let index = self.advantages.len();
             self.advantages.push(advantage);
             if *inclusion == Inclusion::Trained {
-                let teaches = advantage.abs() > 0.0;
+                let teaches = advantage.abs() > 0.0 && self.learns(index, settings.credit);
                 mixed |= teaches;
                 trained += 1;
                 let count = if teaches {
@@ -139,6 +167,52 @@ impl Batch {
             }
         }
         self.groups.push(EpisodeGroup { members: first..self.samples.len(), mixed, trained });
+    }
+
+    /// Lets the turns of an episode leave the loss that its advantage is not to reach; returns whether any
+    /// stays.
+    fn learns(&mut self, index: usize, credit: Credit) -> bool {
+        let Some(verdicts) = self.verdicts.get(index) else { return true };
+        let lesson =
+            Lesson::new(&self.trajectories[index], verdicts, credit, self.advantages[index]);
+        let stays = lesson.dropped == 0 || !lesson.log_probs.is_empty();
+        self.dropped[index] = lesson.dropped;
+        (self.samples[index], self.log_probs[index]) = (lesson.sample, lesson.log_probs);
+        stays
+    }
+
+    /// Sampled tokens that leave the loss because of the verdict on their turn.
+    pub(super) fn dropped_tokens(&self) -> usize {
+        self.dropped.iter().sum()
+    }
+
+    /// Compares every loss mask with one that is made another way.
+    pub(super) fn check_credit(&self, credit: Credit) -> Result<(), TrainError> {
+        for (index, verdicts) in self.verdicts.iter().enumerate() {
+            let (trajectory, advantage) = (&self.trajectories[index], self.advantages[index]);
+            // Others are not trained on, and their masks are of all that was sampled.
+            if self.inclusions[index] != Inclusion::Trained || advantage == 0.0 {
+                continue;
+            }
+            let lesson = Lesson {
+                sample: self.samples[index].clone(),
+                log_probs: self.log_probs[index].clone(),
+                dropped: self.dropped[index],
+            };
+            lesson.check(trajectory, verdicts, credit, advantage).map_err(|fault| {
+                TrainError::CreditMask { task: trajectory.task.clone(), token: fault.token }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The groups, by place, in which every episode that was graded stays below a reward, and one was.
+    pub(super) fn stuck(&self, below: f64) -> Vec<usize> {
+        let is_stuck = |group: &EpisodeGroup| {
+            let mut episodes = self.trajectories[group.members.clone()].iter();
+            !group.members.is_empty() && episodes.all(|episode| episode.reward.total() < below)
+        };
+        (0..self.groups.len()).filter(|&place| is_stuck(&self.groups[place])).collect()
     }
 
     /// How many groups were played, and in how many of them rewards differ.
@@ -166,7 +240,13 @@ impl Batch {
 
     /// Sampled tokens, trained on or not.
     pub(super) fn sampled_tokens(&self) -> usize {
-        self.log_probs.iter().map(Vec::len).sum()
+        self.sampled().count()
+    }
+
+    /// The sampler's log-probabilities of all sampled tokens, trained on or not.
+    fn sampled(&self) -> impl Iterator<Item = f32> + '_ {
+        let segments = self.trajectories.iter().flat_map(|trajectory| &trajectory.segments);
+        segments.flat_map(|segment| &segment.log_probs).copied()
     }
 
     /// Means over the episodes of step number `step`, after a check that each is counted exactly
@@ -226,18 +306,11 @@ impl Batch {
 
     /// Writes the trajectories to `episodes/`, to be read by people.
     pub(super) fn write(&self, out: &Utf8Path, step: u64) -> Result<(), std::io::Error> {
-        let folder = out.join("episodes");
-        fs::create_dir_all(&folder)?;
-        let mut text = Vec::new();
-        for trajectory in &self.trajectories {
-            serde_json::to_writer(&mut text, trajectory)?;
-            text.push(b'\n');
-        }
-        files::write_atomic(&folder.join(format!("step-{step:06}.jsonl")), &text)
+        write_episodes(&out.join("episodes"), step, &self.trajectories)
     }
 
     pub(super) fn entropy(&self) -> f64 {
-        let sum: f64 = self.log_probs.iter().flatten().map(|&log_prob| f64::from(log_prob)).sum();
+        let sum: f64 = self.sampled().map(f64::from).sum();
         -sum / self.sampled_tokens().max(1) as f64
     }
 
@@ -257,6 +330,11 @@ impl Batch {
                 return Err(TrainError::MaskSum { trained, sampled });
             }
         }
+        let trained = self.samples.iter().map(TrainSequence::trained_count).sum::<usize>();
+        let (all, sampled) = (trained + self.dropped_tokens(), self.sampled_tokens());
+        if all != sampled {
+            return Err(TrainError::MaskSum { trained: all, sampled });
+        }
         Ok(())
     }
 }
@@ -266,7 +344,9 @@ mod tests {
     use super::*;
     use crate::train::grpo::MaskRules;
     use crate::train::presets::Scale;
-    use agents::trajectory::{EpisodeEnding, TRAJECTORY_VERSION};
+    use agents::trajectory::{
+        EpisodeEnding, Segment, Source, TRAJECTORY_VERSION, Tool, TurnRecord,
+    };
     use sandbox::env::EpisodeFault;
     use tasks::task::TaskId;
 
@@ -369,6 +449,103 @@ mod tests {
         let episodes = vec![slow(0.1), slow(0.9), slow(0.1), answered(0.9), fault(), fault()];
         batch.take(episodes, &settings(2, MaskRules::default()), Stream::root(0));
         assert!(batch.verdicts().eq([None, None, None]));
+    }
+
+    /// An episode of two turns of two tokens, the first of which is malformed.
+    fn stumbled(reward: f64) -> RolloutResult {
+        let RolloutResult::Finished { mut trajectory, .. } = answered(reward) else {
+            panic!("it is over");
+        };
+        let segment = |source, ids: &[u32]| Segment {
+            ids: ids.to_vec(),
+            log_probs: if source == Source::Model { vec![-0.5; ids.len()] } else { Vec::new() },
+            ..Segment::text(source, "")
+        };
+        trajectory.segments = vec![
+            segment(Source::Prompt, &[1]),
+            segment(Source::Model, &[2, 3]),
+            segment(Source::Environment, &[4]),
+            segment(Source::Model, &[5, 6]),
+        ];
+        let turn = |tool: Tool| TurnRecord {
+            tool,
+            has_thought: true,
+            outcome: None,
+            seconds: 0.0,
+            cached: false,
+        };
+        trajectory.turns = vec![turn(Tool::Malformed), turn(Tool::Act)];
+        RolloutResult::Finished { trajectory, context: vec![1, 2, 3, 4, 5, 6] }
+    }
+
+    #[test]
+    fn good_episode_is_trained_on_without_the_turns_that_a_rule_drops() {
+        let taken = |credit| {
+            let settings = TrainSettings { credit, ..settings(2, MaskRules::default()) };
+            let mut batch = Batch::default();
+            batch.take(vec![stumbled(0.9), stumbled(0.1)], &settings, Stream::root(0));
+            batch.check_tokens().unwrap();
+            batch.check_credit(credit).unwrap();
+            assert_eq!(batch.sampled_tokens(), 8);
+            assert!((batch.entropy() - 0.5).abs() < 1e-12);
+            batch
+        };
+        let off = taken(Credit::Off);
+        assert_eq!((off.counts(&[0, 1]), off.dropped_tokens()), (vec![4, 4], 0));
+        for credit in [Credit::Drop, Credit::Signed] {
+            let batch = taken(credit);
+            assert_eq!((batch.counts(&[0, 1]), batch.dropped_tokens()), (vec![2, 4], 2));
+            assert_eq!(batch.samples[0].trained, [false, false, false, false, true, true]);
+            assert_eq!(
+                (batch.advantages, batch.samples[1].clone()),
+                (off.advantages.clone(), off.samples[1].clone())
+            );
+            assert_eq!(batch.samples[0].ids, off.samples[0].ids);
+        }
+        // A mask that is not what the verdicts say ends the run.
+        let mut faulty = taken(Credit::Drop);
+        faulty.samples[0].trained[2] = true;
+        let error = faulty.check_credit(Credit::Drop).unwrap_err().to_string();
+        assert!(error.contains("self-check failed on task `t`"), "{error}");
+    }
+
+    #[test]
+    fn episode_of_which_nothing_stays_has_no_advantage() {
+        let settings = TrainSettings { credit: Credit::Drop, ..settings(2, MaskRules::default()) };
+        let only_malformed = |reward| {
+            let RolloutResult::Finished { mut trajectory, .. } = stumbled(reward) else {
+                panic!("it is over");
+            };
+            trajectory.segments.truncate(2);
+            trajectory.turns.truncate(1);
+            RolloutResult::Finished { trajectory, context: vec![1, 2, 3] }
+        };
+        let mut batch = Batch::default();
+        batch.take(vec![only_malformed(0.9), stumbled(0.1)], &settings, Stream::root(0));
+        let counts = batch.episode_counts;
+        assert!(counts.adds_up());
+        assert_eq!((counts.trained, counts.zero_advantage), (1, 1));
+        assert_eq!((batch.counts(&[0, 1]), batch.dropped_tokens()), (vec![0, 4], 2));
+        batch.check_tokens().unwrap();
+    }
+
+    #[test]
+    fn group_is_stuck_if_every_graded_episode_of_it_stays_below() {
+        let mut batch = Batch::default();
+        let episodes = vec![
+            answered(0.1),
+            answered(0.2),
+            answered(0.1),
+            answered(0.3),
+            fault(),
+            answered(0.2),
+            fault(),
+            fault(),
+        ];
+        batch.take(episodes, &settings(2, MaskRules::default()), Stream::root(0));
+        assert_eq!(batch.stuck(0.3), [0, 2], "a reward that reaches it is not below");
+        assert_eq!(batch.stuck(0.31), [0, 1, 2]);
+        assert_eq!(batch.stuck(0.0), [0; 0]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Errors that end a run of `rl train`.
 
 use super::gaps::{LOG_PROB_GAP, MEAN_GAP};
+use super::stuck::StuckError;
 use crate::checkpoint::CheckpointError;
 use crate::checkpoint::policy::PolicyError;
 use crate::generate::engine::EngineError;
@@ -71,6 +72,9 @@ pub enum TrainError {
     /// Episodes could not be played.
     #[error(transparent)]
     Rollout(#[from] RolloutError),
+    /// Groups that are stuck cannot be guided.
+    #[error(transparent)]
+    Stuck(#[from] StuckError),
     /// Every episode of a step broke.
     #[error("every episode of step {step} broke; the last error: {last}")]
     AllFaulted {
@@ -112,6 +116,17 @@ pub enum TrainError {
     /// A file of the run could not be written.
     #[error("failed to write the run's files")]
     Io(#[from] std::io::Error),
+    /// What of an episode is trained on is not what the verdicts on its turns say.
+    #[error(
+        "self-check failed on task `{task}`: the loss mask of token {token} is not what the verdicts on \
+         turns say; this is a bug"
+    )]
+    CreditMask {
+        /// The task of the trajectory.
+        task: TaskId,
+        /// The token, from 0.
+        token: usize,
+    },
     /// What is trained on is not what was sampled.
     #[error(
         "self-check failed on task `{task}`: the trainer's tokens are not those that the engine saw"

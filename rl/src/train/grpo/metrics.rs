@@ -4,6 +4,7 @@ use super::TrainSettings;
 use super::batch::Batch;
 use super::draw::DrawMetrics;
 use super::mask::EpisodeCounts;
+use super::stuck::StuckPlay;
 use crate::generate::engine::CacheUse;
 use crate::run::device::memory_in_use;
 use crate::run::metrics::resident_memory;
@@ -163,6 +164,12 @@ pub(super) struct TrainMetrics {
     #[serde(alias = "rate")]
     pub(super) learning_rate: f64,
     pub(super) trained_tokens: usize,
+    /// Sampled tokens that leave the loss because of the verdict on their turn, if there is `credit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) dropped_tokens: Option<usize>,
+    /// Groups that were stuck, if somebody advises them.
+    #[serde(flatten)]
+    pub(super) stuck: Option<StuckMetrics>,
     pub(super) tokens_per_second: f64,
     /// Preemptions in the KV cache, tokens that were prefilled again because of them, and the most
     /// bytes that the cache held.
@@ -179,6 +186,43 @@ pub(super) struct TrainMetrics {
     pub(super) device_bytes: Option<u64>,
 }
 
+/// Groups that were stuck and were played once more with advice.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct StuckMetrics {
+    /// Groups of which every episode stayed below `guide.below`.
+    pub(super) stuck_groups: usize,
+    /// Guided episodes that were graded, and their mean reward; they count nowhere else.
+    pub(super) guided_episodes: usize,
+    pub(super) guided_reward: f64,
+    /// Guided episodes that an infrastructure error ended.
+    pub(super) guided_faults: usize,
+    /// Guided episodes that are imitated, and those of them whose context is excised.
+    pub(super) imitated_episodes: usize,
+    pub(super) excised_episodes: usize,
+    /// Their tokens in the loss, in one pass.
+    pub(super) imitated_tokens: usize,
+    /// The mean of -log p over these, before its weight, averaged over passes; 0 without any.
+    pub(super) imitation_loss: f64,
+    pub(super) guided_seconds: f64,
+}
+
+impl StuckMetrics {
+    /// Of the guided episodes of a step, whose imitation had these statistics in all `passes` together.
+    pub(super) fn new(stuck: &StuckPlay, imitation: &UpdateStats, passes: usize) -> Self {
+        Self {
+            stuck_groups: stuck.groups,
+            guided_episodes: stuck.trajectories.len(),
+            guided_reward: stuck.reward(),
+            guided_faults: stuck.faults,
+            imitated_episodes: stuck.samples.len(),
+            excised_episodes: stuck.excised,
+            imitated_tokens: imitation.tokens / passes.max(1),
+            imitation_loss: imitation.loss / passes.max(1) as f64,
+            guided_seconds: stuck.seconds,
+        }
+    }
+}
+
 /// The episodes of a step, besides their counts.
 pub(super) struct Gathered {
     pub(super) summary: EpisodeSummary,
@@ -187,8 +231,10 @@ pub(super) struct Gathered {
     /// How often tasks were drawn.
     pub(super) draws: u64,
     pub(super) cache: CacheUse,
-    /// How long the rollouts took.
+    /// How long the rollouts took, guided ones left out.
     pub(super) seconds: f64,
+    /// Groups that were stuck, if somebody advises them.
+    pub(super) stuck: Option<StuckMetrics>,
 }
 
 /// The updates of a step.
@@ -211,7 +257,7 @@ impl TrainMetrics {
         made: &Made<'_>,
         device: Device,
     ) -> Self {
-        let Gathered { summary, curriculum, draws, cache, seconds } = gathered;
+        let Gathered { summary, curriculum, draws, cache, seconds, stuck } = gathered;
         let Made { stats, compared, norms, rate, .. } = *made;
         let (updates, tokens) = (norms.len(), stats.tokens.max(1) as f64);
         let per_update = 1.0 / updates.max(1) as f64;
@@ -234,6 +280,8 @@ impl TrainMetrics {
             gradient_norm: norms.iter().fold(0.0, |sum, norm| sum + norm) * per_update,
             learning_rate: rate,
             trained_tokens: stats.tokens,
+            dropped_tokens: (!settings.credit.is_off()).then(|| batch.dropped_tokens()),
+            stuck,
             tokens_per_second: batch.sampled_tokens() as f64 / seconds,
             preemptions: cache.preemptions,
             recomputed_tokens: cache.recomputed_tokens,

@@ -3,12 +3,14 @@
 use super::batch::Batch;
 use super::draw::{DrawMetrics, TaskSampler};
 use super::metrics::EpisodeSummary;
+use super::stuck::{StuckPlay, TrainingGuide};
 use super::{TrainError, TrainSettings};
 use crate::generate::Generator;
 use crate::generate::engine::CacheUse;
 use crate::rollout::episodes::left_out;
 use crate::rollout::{
-    EpisodeRequest, Policy, Rollout, RolloutContext, RolloutError, RolloutResult, rollout,
+    EpisodeRequest, Policy, Rollout, RolloutContext, RolloutError, RolloutGuide, RolloutResult,
+    rollout,
 };
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
@@ -28,6 +30,8 @@ pub(super) struct EpisodePlayer<'a> {
     pub(super) settings: &'a TrainSettings,
     pub(super) world: &'a dyn World,
     pub(super) held_out: Vec<&'a TaskId>,
+    /// Who advises groups that are stuck.
+    pub(super) guide: Option<&'a TrainingGuide>,
     pub(super) tokenizer: &'a Tokenizer,
     pub(super) root: Stream,
     pub(super) stages: &'a dyn Stages,
@@ -46,8 +50,10 @@ pub(super) struct PlayedStep<'a> {
     pub(super) draws: u64,
     /// How the KV cache was used.
     pub(super) cache: CacheUse,
-    /// How long it took.
+    /// How long it took, without guided episodes.
     pub(super) seconds: f64,
+    /// Groups that were stuck, played once more with advice; `None` if nobody advises.
+    pub(super) stuck: Option<StuckPlay>,
 }
 
 impl<'a> EpisodePlayer<'a> {
@@ -76,24 +82,61 @@ impl<'a> EpisodePlayer<'a> {
                 }
             }
             played = drawn.len();
-            let rollout = self.rollout(generator, "episodes", &jobs)?;
+            let rollout = self.rollout(generator, "episodes", &jobs, None)?;
             cache.add(&rollout.cache);
             batch.take(rollout.played, settings, self.root.child("shuffled rewards").index(step));
             let (_, mixed) = batch.groups();
             let missing = settings.tasks_per_step.saturating_sub(mixed);
             if missing == 0 || draws >= settings.dynamic_sampling.max_rounds {
-                return Ok(PlayedStep {
-                    batch,
-                    curriculum: sampler.metrics(step, &drawn),
-                    drawn,
-                    draws,
-                    cache,
-                    seconds: began.elapsed().as_secs_f64(),
-                });
+                let seconds = began.elapsed().as_secs_f64();
+                let guide = self.guide;
+                let stuck = guide
+                    .map(|guide| self.play_stuck(generator, guide, step, &drawn, &batch))
+                    .transpose()?;
+                let curriculum = sampler.metrics(step, &drawn);
+                return Ok(PlayedStep { batch, drawn, curriculum, draws, cache, seconds, stuck });
             }
             drawn.extend(sampler.draw_again(step, draws, &drawn, missing));
             draws += 1;
         }
+    }
+
+    /// Plays the groups that are stuck once more, with advice. They are no part of the batch.
+    fn play_stuck(
+        &self,
+        generator: &mut dyn Generator,
+        guide: &TrainingGuide,
+        step: u64,
+        drawn: &[&TaskId],
+        batch: &Batch,
+    ) -> Result<StuckPlay, TrainError> {
+        let began = Instant::now();
+        let settings = self.settings;
+        let (stream, size) = (self.root.child("guided").index(step), settings.group_size as u64);
+        // A task may be drawn again in a later step, and twice in a step of a small corpus; its attempts
+        // are numbered through, so that each has draws of the person of its own.
+        let places = settings.tasks_per_step as u64 * settings.dynamic_sampling.max_rounds;
+        let stuck = batch.stuck(settings.guide.below);
+        let mut jobs = Vec::new();
+        for place in &stuck {
+            let number = step * places + *place as u64;
+            for attempt in 0..size {
+                let stream = stream.index(*place as u64).index(attempt);
+                let attempt = number * size + attempt;
+                jobs.push(EpisodeRequest { task: drawn[*place], attempt, stream });
+            }
+        }
+        if jobs.is_empty() {
+            return Ok(StuckPlay::default());
+        }
+        let of_rollout = Some(guide.of_rollout(settings));
+        let Rollout { played, conversations, .. } =
+            self.rollout(generator, "guided episodes", &jobs, of_rollout)?;
+        let played = played.into_iter().zip(conversations);
+        let place = (self.world, self.tokenizer);
+        let mut found = StuckPlay::new(stuck.len(), played, (guide, settings), place)?;
+        found.seconds = began.elapsed().as_secs_f64();
+        Ok(found)
     }
 
     /// The tokens of a task's prompt, as many as a probe needs.
@@ -121,7 +164,7 @@ impl<'a> EpisodePlayer<'a> {
             }
         }
         let (mut trajectories, mut last) = (Vec::new(), String::new());
-        for played in self.rollout(generator, "validating", &jobs)?.played {
+        for played in self.rollout(generator, "validating", &jobs, None)?.played {
             match played {
                 RolloutResult::Finished { trajectory, .. } => trajectories.push(*trajectory),
                 RolloutResult::Fault { fault, .. } => last = left_out(&fault),
@@ -140,12 +183,14 @@ impl<'a> EpisodePlayer<'a> {
         generator: &mut dyn Generator,
         name: &'static str,
         jobs: &[EpisodeRequest<'_>],
+        guide: Option<RolloutGuide<'_>>,
     ) -> Result<Rollout, TrainError> {
         let policy = Policy { name: "policy", tokenizer: self.tokenizer };
         let bar = self.stages.stage(name, jobs.len() as u64);
         let context = RolloutContext {
             world: self.world,
             settings: &self.settings.rollout,
+            guide,
             stop: self.stop,
             heartbeat: self.heartbeat,
         };

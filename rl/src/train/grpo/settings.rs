@@ -1,7 +1,9 @@
 //! The settings of `rl train`, with the paper's values for large policies.
 
+use super::credit::Credit;
 use super::curriculum::Curriculum;
 use super::mask::MaskRules;
+use super::stuck::StuckGuidance;
 use crate::generate::remote::EngineApi;
 use crate::model::LoraSettings;
 use crate::optim::{AdamConfig, Decay, Schedule};
@@ -47,6 +49,8 @@ use serde::{Deserialize, Serialize};
 /// | `aggregation` | `seq-mean-token-mean`; small: `token-mean` | `seq-mean-token-mean` | how token losses become one number |
 /// | `kl.beta` | 0 | 0 | weight of the KL penalty against the reference model; 0 for none |
 /// | `tis_cap` | 0 | 2 | cap of truncated importance sampling; 0 for no correction |
+/// | `credit` | `off` | `off` | `drop` or `signed`: verdicts on single turns decide which of them an advantage reaches; see [`Credit`] |
+/// | `guide` | none | none | see [`StuckGuidance`]: groups that are stuck are played again with advice |
 /// | `shuffle_rewards` | no | no | a control: rewards change places within their group |
 /// | `watchdog_seconds` | 300 | 300 | seconds without progress until a warning; 0 for none |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -123,6 +127,12 @@ pub struct TrainSettings {
     pub mask: MaskRules,
     /// How the rewards of a group are normalised into advantages.
     pub advantage: Normalisation,
+    /// Which turns of an episode its advantage reaches, by verdicts on them.
+    #[serde(default, skip_serializing_if = "Credit::is_off")]
+    pub credit: Credit,
+    /// Groups that are stuck are played once more with advice, and what succeeds is imitated.
+    #[serde(default, skip_serializing_if = "StuckGuidance::is_default")]
+    pub guide: StuckGuidance,
     /// A control experiment: before advantages are made of them, the rewards of a group change
     /// places by chance, so that they teach nothing. Records keep the true ones.
     #[serde(default, skip_serializing_if = "is_off")]
@@ -214,6 +224,8 @@ impl TrainSettings {
             tis_cap: if tiny { 0.0 } else { 2.0 },
             mask: MaskRules::default(),
             advantage: Normalisation::default(),
+            credit: Credit::Off,
+            guide: StuckGuidance::default(),
             shuffle_rewards: false,
             adam: AdamConfig {
                 // For large policies verl's constants, which the paper's release keeps.
@@ -390,6 +402,7 @@ impl Validate for TrainSettings {
                 "0 with SGLang, whose log-probabilities are those of before min-p",
             )?;
         }
+        self.guide.check(self)?;
         self.lora.as_ref().map_or(Ok(()), LoraSettings::check)?;
         self.learner.as_ref().map_or(Ok(()), |learner| learner.check(self))?;
         self.memory.check()?;
@@ -477,6 +490,41 @@ mod tests {
         let expected = Curriculum { sampler: Sampler::Adaptive, ..Curriculum::default() };
         assert_eq!(settings.curriculum, expected);
         assert!(toml::to_string(&settings).unwrap().contains("[curriculum]"));
+    }
+
+    #[test]
+    fn settings_without_credit_and_guide_are_written_as_before_there_were_any() {
+        let settings = TrainSettings::defaults(Scale::Tiny);
+        let text = toml::to_string(&settings).unwrap();
+        assert!(!text.contains("credit") && !text.contains("guide"), "{text}");
+        let assigned =
+            ["credit=drop", "guide.person=ann.toml", "guide.imitate=0.5"].map(str::to_owned);
+        let settings: TrainSettings = resolve(&settings, None, Table::new(), &assigned).unwrap();
+        assert_eq!((settings.credit, settings.guide.below), (Credit::Drop, 0.3));
+        settings.verify().unwrap();
+    }
+
+    #[test]
+    fn guidance_that_cannot_be_is_refused_with_its_key() {
+        for (assigned, words) in [
+            (&["guide.person=ann.toml"][..], "`guide.imitate`"),
+            (&["guide.imitate=0.5"], "`guide.person`"),
+            (&["guide.person=ann.toml", "guide.imitate=-1.0"], "`guide.imitate`"),
+            (&["guide.person=ann.toml", "guide.imitate=1.0", "guide.below=0.0"], "`guide.below`"),
+            (&["guide.person=ann.toml", "guide.imitate=1.0", "guide.below=1.1"], "`guide.below`"),
+            (&["guide.person=ann.toml", "guide.imitate=1.0", "searches=['a']"], "`guide.person`"),
+            (
+                &["guide.person=ann.toml", "guide.imitate=1.0", "learner.url=http://gpu-1:8000"],
+                "`guide.person`",
+            ),
+        ] {
+            let assigned: Vec<String> = assigned.iter().map(|text| (*text).to_owned()).collect();
+            let defaults = TrainSettings::defaults(Scale::Tiny);
+            let settings: TrainSettings =
+                resolve(&defaults, None, Table::new(), &assigned).unwrap();
+            let refused = settings.verify().unwrap_err().to_string();
+            assert!(refused.contains(words), "{assigned:?}: {refused}");
+        }
     }
 
     #[test]

@@ -4,8 +4,9 @@ use crate::text::template::TemplateError;
 use crate::text::template::{ChatMessage, ChatRole, ChatTemplate, ChatTemplateOptions};
 use crate::text::tokenizer::Tokenizer;
 use crate::train::batch::TrainSequence;
+use agents::guide::advice::advice_message;
 use agents::guide::export::Sample;
-use agents::trajectory::Trajectory;
+use agents::trajectory::{Segment, Source, Trajectory};
 
 /// One example.
 #[derive(Debug, Clone)]
@@ -57,7 +58,12 @@ impl Example {
 }
 
 fn texts_of(episode: &Trajectory) -> Vec<String> {
-    episode.segments.iter().map(|segment| segment.text.clone()).collect()
+    let read = |segment: &Segment| match segment.source {
+        // With what stands around it, which is to be in the vocabulary, too.
+        Source::Guide => advice_message(&segment.text),
+        Source::Prompt | Source::Model | Source::Environment => segment.text.clone(),
+    };
+    episode.segments.iter().map(read).collect()
 }
 
 /// The messages before the assistant's first as the template opens a conversation; then message

@@ -137,6 +137,10 @@ impl Learner for TinkerLearner<'_> {
     ) -> Result<UpdateStats, LearnerError> {
         Ok(match loss {
             TrainingLoss::CrossEntropy(samples) => self.imitate(samples, beat)?,
+            // Settings refuse it before anything is played.
+            TrainingLoss::Imitation { .. } => {
+                return Err(TinkerError::Unsupported("the server's losses do not add up").into());
+            }
             TrainingLoss::Surrogate(update) => self.surrogate(update, beat)?,
         })
     }

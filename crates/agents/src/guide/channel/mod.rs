@@ -10,7 +10,9 @@ use super::exchange::{Delivery, Opened, Update};
 use super::guidance::PostedGuidance;
 use super::ids::ConversationId;
 use super::turn::{End, Opening};
+use serde::{Deserialize, Serialize};
 use std::fmt::{self, Debug};
+use std::io;
 use std::str::FromStr;
 use std::time::Duration;
 use tasks::units::Span;
@@ -73,7 +75,8 @@ impl Channel for () {
 }
 
 /// What an agent does while its channel has no answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum OnLost {
     /// It goes on without guidance, and tells later what was missed. A server that is down costs
     /// guidance, never an episode.
@@ -104,6 +107,20 @@ impl FromStr for OnLost {
     }
 }
 
+impl TryFrom<String> for OnLost {
+    type Error = BadOnLost;
+
+    fn try_from(text: String) -> Result<Self, BadOnLost> {
+        text.parse()
+    }
+}
+
+impl From<OnLost> for String {
+    fn from(on_lost: OnLost) -> Self {
+        on_lost.to_string()
+    }
+}
+
 impl fmt::Display for OnLost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -127,6 +144,15 @@ pub struct GuideLink {
 pub trait GuideSource: Debug + Sync {
     /// A channel for one run; `None` for an unguided one.
     fn link(&self) -> Option<GuideLink>;
+
+    /// The name of a new conversation about the episode that `key` describes. Nobody else has it. By
+    /// default it is drawn; a source whose runs repeat gives a name that repeats, too.
+    ///
+    /// # Errors
+    /// The system's, if it has no randomness.
+    fn name(&self, _key: &str) -> io::Result<ConversationId> {
+        ConversationId::draw()
+    }
 }
 
 /// Unguided.

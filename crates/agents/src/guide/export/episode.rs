@@ -1,14 +1,13 @@
 //! A guided run, or a part of it, as a trajectory.
 
+use crate::guide::advice::unguided_text;
 use crate::guide::transcript::Transcript;
 use crate::guide::turn::End;
-use crate::linear::guidance::unguided_text;
 use crate::linear::record::omissions;
 use crate::reward::{RewardWeights, reward};
 use crate::run::journal::AgentEnd;
 use crate::trajectory::{
-    EpisodeEnding, EpisodeOutcome, Guidance, Segment, Source, TRAJECTORY_VERSION, Trajectory,
-    TurnRecord,
+    EpisodeEnding, EpisodeOutcome, Segment, Source, TRAJECTORY_VERSION, Trajectory, TurnRecord,
 };
 use jail::exec::Outcome;
 use sandbox::env::EpisodeResult;
@@ -60,14 +59,7 @@ pub(super) fn trajectory(
         let observation = report.observation.as_ref();
         segments.extend(observation.map(|text| Segment::text(Source::Environment, text)));
         for piece in turn.heard.iter().filter(|_| layout.advice) {
-            guidance.push(Guidance {
-                segment: segments.len(),
-                id: piece.id.to_string(),
-                by: piece.by.clone(),
-                about: piece.about,
-                text: piece.text.clone(),
-                waited_seconds: piece.waited_seconds,
-            });
+            guidance.push(piece.heard_in(segments.len()));
             segments.push(Segment::text(Source::Guide, piece.advice()));
         }
         records.push(report.record.clone());

@@ -3,6 +3,8 @@
 use crate::guide::defuse::defused;
 use crate::guide::transcript::Transcript;
 use crate::guide::turn::End;
+use crate::play::{Reply, World};
+use crate::trajectory::EpisodeOutcome;
 use sandbox::env::{EpisodeFault, EpisodeResult, without_time};
 use std::fmt;
 
@@ -60,6 +62,49 @@ impl Different {
             Self::Grade => "other_grade",
         }
     }
+}
+
+/// Plays turns of episodes again in the environment that they were played in, by its rules.
+#[derive(Debug, Clone, Copy)]
+pub struct WorldAgain<'a>(pub &'a dyn World);
+
+impl PlaysAgain for WorldAgain<'_> {
+    fn play_again(
+        &self,
+        transcript: &Transcript,
+        turns: &[u32],
+    ) -> Result<PlayedAgain, ReplayFailure> {
+        let mut play = self.0.open(&transcript.opening.task)?;
+        let mut observations = Vec::with_capacity(turns.len());
+        for turn in turns {
+            match play.respond(&transcript.turns[*turn as usize].report.text())? {
+                Reply::Observe(text) => observations.push(Some(text)),
+                Reply::End(_) => {
+                    observations.push(None);
+                    break;
+                }
+            }
+        }
+        match play.close()?.outcome {
+            EpisodeOutcome::Mle(result) => Ok(PlayedAgain { observations, result }),
+            EpisodeOutcome::World(_) => Err(ReplayFailure::Unable("no_grade")),
+        }
+    }
+}
+
+/// Whether some turns of an episode that is over, by number and in order, come out as they did when they
+/// are played by themselves.
+///
+/// # Errors
+/// [`ReplayFailure`].
+pub fn is_confirmed(
+    again: &dyn PlaysAgain,
+    transcript: &Transcript,
+    turns: &[u32],
+) -> Result<bool, ReplayFailure> {
+    let played = again.play_again(transcript, turns)?;
+    let end = transcript.end.as_ref();
+    Ok(end.is_some_and(|end| difference(transcript, turns, end, &played).is_none()))
 }
 
 /// In what turns that were played again differ from what was recorded, times aside. The last observation

@@ -15,7 +15,7 @@ mod sample;
 mod settings;
 mod write;
 
-pub use excise::{Different, PlayedAgain, PlaysAgain, ReplayFailure};
+pub use excise::{Different, PlayedAgain, PlaysAgain, ReplayFailure, WorldAgain, is_confirmed};
 pub use manifest::{ContextCounts, GuidanceCost, MANIFEST_VERSION, Manifest, TurnCounts};
 pub use sample::{PartMask, SAMPLE_VERSION, Sample, SampleError, read_samples};
 pub use settings::{ExportSettings, SampleContext};

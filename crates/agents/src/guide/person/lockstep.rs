@@ -12,7 +12,12 @@ use crate::guide::people::Person;
 use crate::guide::store::Store;
 use crate::guide::turn::{End, Opening, StoredTurn};
 use crate::run::journal::JournalError;
+use std::io;
 use std::sync::Arc;
+
+/// Characters of what a conversation is about in its name, and of a hash of it.
+const LONGEST_WORDS: usize = 32;
+const HASH: usize = 12;
 
 /// Gives each run a channel to a scripted person of its own, over a store of this process.
 #[derive(Debug, Clone)]
@@ -50,6 +55,20 @@ impl GuideSource for LockstepPerson {
             sayings: Vec::new(),
         };
         Some(GuideLink { channel: Box::new(channel), on_lost: self.on_lost })
+    }
+
+    /// The first of the names that follow from `key` that no conversation of the store has. A process
+    /// that was killed amid an episode leaves one with the name before.
+    fn name(&self, key: &str) -> io::Result<ConversationId> {
+        let hash = blake3::hash(key.as_bytes()).to_hex();
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let words: String = key.chars().map(plain).take(LONGEST_WORDS).collect();
+        let is_free = |name: &ConversationId| self.store.read(name, |_| ()).is_err();
+        let names = (1_u64..).map(|number| {
+            let again = if number == 1 { String::new() } else { format!("-{number}") };
+            format!("{words}-{}{again}", &hash[..HASH]).parse().expect("it is short and plain")
+        });
+        Ok(names.into_iter().find(is_free).expect("there is always another number"))
     }
 }
 
