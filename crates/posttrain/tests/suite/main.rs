@@ -4,11 +4,15 @@
 
 mod adapters;
 mod audits;
+mod boxes;
 mod commands;
 mod fixture;
 mod graders;
 mod hostile;
+mod hostile_agents;
 mod intake;
 mod kills;
 mod restarts;
+mod running;
+mod runs;
 mod served;
