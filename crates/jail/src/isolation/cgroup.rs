@@ -288,8 +288,8 @@ impl Cgroup {
     /// # Errors
     /// [`CgroupError::File`].
     pub fn kill_singly(&self) -> Result<(), CgroupError> {
-        let places = self.places.iter().filter(|place| place.version == Version::V2);
-        places.map(|place| write(&place.folder, "memory.oom.group", 0)).collect()
+        let mut places = self.places.iter().filter(|place| place.version == Version::V2);
+        places.try_for_each(|place| write(&place.folder, "memory.oom.group", 0))
     }
 
     /// Kills every process of the group.
