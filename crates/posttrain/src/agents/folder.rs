@@ -120,9 +120,8 @@ impl AgentFolder {
     /// The words that start it, if its folder is at `folder` in its box.
     pub fn start(&self, folder: &Utf8Path) -> Vec<String> {
         let is_file = |word: &str| self.files.iter().any(|(path, _)| path == word);
-        let place = |word: &String| match is_file(word) {
-            true => folder.join(word).into_string(),
-            false => word.clone(),
+        let place = |word: &String| {
+            if is_file(word) { folder.join(word).into_string() } else { word.clone() }
         };
         self.spec.start.iter().map(place).collect()
     }

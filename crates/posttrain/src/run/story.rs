@@ -3,7 +3,7 @@
 use super::folder::{AgentEnd, RunFolder};
 use super::result::{IsolationReport, RunResult, VERSION};
 use super::settings::{RunRecord, RunSettings};
-use super::watch::{LOOK, Start, watch};
+use super::watch::{LOOK, Start, boxed_python, libraries_seen, watch};
 use crate::agents::{AgentError, AgentFolder, Need};
 use crate::audit::{AuditError, audit};
 use crate::clock::ClockMode;
@@ -80,7 +80,9 @@ pub fn run(settings: &RunSettings, interrupted: &AtomicBool) -> Result<RunResult
     let workspace = Workspace::new(folder.path(), &settings.base)?;
     workspace.build(&task, &instructions(settings, &task, &workspace, &toolbox))?;
     agent.write(&workspace.agent())?;
-    toolbox.write(&workspace.toolbox(), settings.mode)?;
+    let python = boxed_python(settings)?;
+    let libraries = libraries_seen(settings, &toolbox, python.as_ref())?;
+    toolbox.write(&workspace.toolbox(), settings.mode, libraries.as_deref())?;
 
     // A new one at each start: no record has it.
     let token = tasks::stream::unguessable()?;
@@ -93,6 +95,7 @@ pub fn run(settings: &RunSettings, interrupted: &AtomicBool) -> Result<RunResult
         agent: &agent,
         workspace: &workspace,
         toolbox: &toolbox,
+        python: python.as_ref(),
         address,
         token: &token,
     };

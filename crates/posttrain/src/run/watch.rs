@@ -8,6 +8,7 @@ use crate::agents::AgentFolder;
 use crate::ledger::EndReason;
 use crate::serve::{Phase, RunHandle};
 use crate::workspace::{RunInfo, Toolbox, Workspace, environment};
+use camino::Utf8PathBuf;
 use jail::isolation::root::SYSTEM;
 use jail::program::{BoxedPython, Isolation, Program, ProgramSpec};
 use std::net::SocketAddr;
@@ -27,6 +28,8 @@ pub(super) struct Start<'a> {
     pub(super) agent: &'a AgentFolder,
     pub(super) workspace: &'a Workspace,
     pub(super) toolbox: &'a Toolbox,
+    /// The Python of its box; none without one.
+    pub(super) python: Option<&'a BoxedPython>,
     /// Where the server listens on the host.
     pub(super) address: SocketAddr,
     /// The token of the run.
@@ -84,10 +87,36 @@ pub(super) fn watch(
     Ok(Some(end))
 }
 
+/// The Python that an agent's box shows.
+pub(super) fn boxed_python(settings: &RunSettings) -> Result<Option<BoxedPython>, RunError> {
+    match (settings.isolation, &settings.python) {
+        (Isolation::Box(_), Some(python)) => {
+            let boxed = BoxedPython::new(python);
+            boxed.map(Some).map_err(|error| RunError::Usage(error.to_string()))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Where the agent finds the libraries of its toolbox.
+pub(super) fn libraries_seen(
+    settings: &RunSettings,
+    toolbox: &Toolbox,
+    python: Option<&BoxedPython>,
+) -> Result<Option<Utf8PathBuf>, RunError> {
+    let places = Workspace::in_box(None, String::new());
+    let trees = python.map_or(&[][..], |python| &python.binds);
+    let boxed = match settings.isolation {
+        Isolation::Box(_) => Some((places.toolbox.as_path(), trees)),
+        Isolation::None => None,
+    };
+    Ok(toolbox.libraries_seen(boxed)?)
+}
+
 impl Start<'_> {
     /// The agent's box.
     fn spec(&self) -> Result<ProgramSpec, RunError> {
-        let Self { settings, agent, workspace, toolbox, address, token } = *self;
+        let Self { settings, agent, workspace, toolbox, python, address, token } = *self;
         let told = RunInfo {
             task: &settings.task,
             base: workspace.base_name(),
@@ -101,7 +130,7 @@ impl Start<'_> {
                 workspace.on_host(python, format!("http://{address}"))
             }
             Isolation::Box(_) => {
-                let python = self.boxed_python()?.map(|python| python.interpreter);
+                let python = python.map(|python| python.interpreter.clone());
                 Workspace::in_box(python, format!("http://127.0.0.1:{DOOR}"))
             }
         };
@@ -111,8 +140,10 @@ impl Start<'_> {
         let (mut programs, mut data, mut ports) = (Vec::new(), Vec::new(), Vec::new());
         if let Isolation::Box(_) = settings.isolation {
             (data, programs) = workspace.read_only();
-            programs.extend(toolbox.binds(&workspace.toolbox(), &places.toolbox));
-            programs.extend(self.boxed_python()?.into_iter().flat_map(|python| python.binds));
+            let libraries = libraries_seen(settings, toolbox, python)?;
+            let (folder, target) = (workspace.toolbox(), &places.toolbox);
+            programs.extend(toolbox.binds(&folder, target, libraries.as_deref()));
+            programs.extend(python.into_iter().flat_map(|python| python.binds.clone()));
             ports.push(DOOR);
             self.check_hidden(programs.iter().chain(&data).map(|bind| bind.source.as_str()))?;
         }
@@ -126,11 +157,6 @@ impl Start<'_> {
             ports,
             limits: settings.limits.clone(),
         })
-    }
-
-    fn boxed_python(&self) -> Result<Option<BoxedPython>, RunError> {
-        let python = self.settings.python.as_ref().map(BoxedPython::new);
-        python.transpose().map_err(|error| RunError::Usage(error.to_string()))
     }
 
     /// Sealed files must not lie in what the box shows.

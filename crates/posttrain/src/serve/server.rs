@@ -159,10 +159,7 @@ impl GradingServer {
         let Self { shared, listener, operator, doors, .. } = self;
         let listener = TcpListener::from_std(listener).map_err(ServeError::Runtime)?;
         let operator = UnixListener::from_std(operator).map_err(ServeError::Runtime)?;
-        let mut signals = match signalled {
-            true => Some(Signals::new().map_err(ServeError::Runtime)?),
-            false => None,
-        };
+        let mut signals = signalled.then(Signals::new).transpose().map_err(ServeError::Runtime)?;
         let router = routes::router(&shared, Guard::Token);
         let stopping = shared.stop_signal();
         let mut stopped = shared.stop_signal();
@@ -202,7 +199,7 @@ async fn serve_doors(mut doors: UnboundedReceiver<std::net::TcpListener>, shared
             accept(listener, &router, CONNECTIONS, &stopping, &mut connections).await;
         });
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// Waits for the next signal, for ever if signals are for somebody else.
