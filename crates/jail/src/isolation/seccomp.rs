@@ -250,7 +250,7 @@ pub enum Surroundings {
     Box,
     /// None: what it reaches may be the host's.
     Host,
-    /// Namespaces with a network of their own, for one long program: see [`super::seccomp_program`].
+    /// Namespaces with a network of their own, for one long program: `seccomp_program.rs` has what it may call besides.
     Program,
 }
 
