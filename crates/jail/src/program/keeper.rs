@@ -47,7 +47,11 @@ pub(super) fn keep(control: BorrowedFd<'_>, program: Pid, boxed: bool) {
             Ok((Order::Terminate, _)) => {
                 is_terminating = true;
                 signal_all(Signal::TERM, boxed);
+                // Who is stopped gets it when it goes on.
+                signal_all(Signal::CONT, boxed);
             }
+            Ok((Order::Rest, _)) => signal_all(Signal::STOP, boxed),
+            Ok((Order::Work, _)) => signal_all(Signal::CONT, boxed),
             Ok((Order::Join, _)) => {}
             // Without a caller there is nobody to keep it for.
             Ok((Order::Kill, _)) | Err(_) => break,

@@ -32,6 +32,10 @@ pub(super) struct Launch {
 pub(super) enum Order {
     /// A descriptor is attached, to which the program writes `0` to join a control group.
     Join,
+    /// Everybody is stopped.
+    Rest,
+    /// Everybody goes on.
+    Work,
     /// Everybody is to end.
     Terminate,
     /// Everybody is killed.

@@ -20,6 +20,6 @@ mod running;
 mod spec;
 
 pub use inside::{LAUNCH, launch};
-pub use report::{EndCause, ExitHow, ProgramReport};
+pub use report::{Directive, EndCause, ExitHow, ProgramReport};
 pub use running::Program;
 pub use spec::{BoxedPython, Isolation, ProgramError, ProgramLimits, ProgramSpec};

@@ -17,6 +17,17 @@ pub struct ProgramReport {
     pub output_cut: bool,
 }
 
+/// What a caller wants of a running program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Directive {
+    /// It works.
+    Work,
+    /// It is stopped until it is to work again, and gets no processor time.
+    Rest,
+    /// It ends.
+    End,
+}
+
 /// Why a program ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "cause", rename_all = "snake_case")]

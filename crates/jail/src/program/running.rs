@@ -3,7 +3,7 @@
 use super::disk::DiskWatch;
 use super::inside::LAUNCH;
 use super::launched::{Launch, Order, Told};
-use super::report::{EndCause, ExitHow, ProgramReport};
+use super::report::{Directive, EndCause, ExitHow, ProgramReport};
 use super::spec::{Isolation, ProgramError, ProgramSpec};
 use crate::exec::{Fault, wire};
 use crate::isolation::cgroup::{Bounds, Cgroup, Groups};
@@ -171,29 +171,40 @@ impl Program {
         self.protection.as_ref()
     }
 
-    /// Waits until the program ends, is to be ended (`stop` is asked every 20 ms), or has filled its
+    /// Waits until the program ends, is to end (`directive` is asked every 20 ms), or has filled its
     /// folders. Then it is asked to end (SIGTERM to everybody) and, after `grace`, killed. No process
-    /// of it is left.
+    /// of it is left. Meanwhile it is stopped and goes on as `directive` says: by signals, and in `t1`
+    /// its control group is frozen where that can be.
     ///
     /// # Errors
     /// A [`ProgramError`]; the program is killed then as well.
     pub fn wait(
         mut self,
-        mut stop: impl FnMut() -> bool,
+        mut directive: impl FnMut() -> Directive,
         grace: Duration,
     ) -> Result<ProgramReport, ProgramError> {
+        let mut is_resting = false;
         let cause = loop {
             if self.has_ended(LOOK)? {
                 break EndCause::Itself;
             }
-            if stop() {
-                break EndCause::Asked;
+            let rests = match directive() {
+                Directive::End => break EndCause::Asked,
+                Directive::Rest => true,
+                Directive::Work => false,
+            };
+            if rests != is_resting {
+                self.rest(rests)?;
+                is_resting = rests;
             }
             if let Some(found) = self.disk.look()? {
                 break EndCause::Disk { found };
             }
         };
         if cause != EndCause::Itself {
+            if is_resting {
+                self.rest(false)?;
+            }
             self.order(Order::Terminate);
             let deadline = Instant::now() + grace;
             while !self.is_gone()? && Instant::now() < deadline {
@@ -247,6 +258,20 @@ impl Program {
             Told::Listening(_) | Told::Standing(_) => None,
         };
         Ok(self.how.is_some())
+    }
+
+    /// Stops everybody, or has everybody go on.
+    fn rest(&self, rests: bool) -> Result<(), ProgramError> {
+        let group = self.group.as_ref().map(|(group, _)| group);
+        if rests {
+            self.order(Order::Rest);
+            group.map_or(Ok(()), Cgroup::freeze)
+        } else {
+            let thawed = group.map_or(Ok(()), Cgroup::thaw);
+            self.order(Order::Work);
+            thawed
+        }
+        .map_err(|error| ProgramError::system("freeze or thaw a box")(std::io::Error::other(error)))
     }
 
     /// If that fails, everybody is gone.
@@ -309,7 +334,8 @@ impl Drop for Program {
 fn group(spec: &ProgramSpec) -> Result<(Cgroup, Groups), String> {
     let text = |error: crate::isolation::cgroup::CgroupError| error.to_string();
     let groups = Groups::make(1).map_err(text)?;
-    let group = groups.group().map_err(text)?;
+    let mut group = groups.group().map_err(text)?;
+    group.make_freezable().map_err(text)?;
     group.kill_singly().map_err(text)?;
     let limits = &spec.limits;
     let bounds = Bounds {

@@ -10,7 +10,7 @@ use crate::serve::{Phase, RunHandle};
 use crate::workspace::{RunInfo, Toolbox, Workspace, environment};
 use camino::Utf8PathBuf;
 use jail::isolation::root::SYSTEM;
-use jail::program::{BoxedPython, Isolation, Program, ProgramSpec};
+use jail::program::{BoxedPython, Directive, Isolation, Program, ProgramSpec};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
@@ -67,7 +67,7 @@ pub(super) fn watch(
     tracing::info!(agent = start.agent.spec().name, %isolation, "the agent was started");
 
     let mut was_interrupted = false;
-    let stop = || {
+    let directive = || {
         if is_interrupted() && !was_interrupted {
             was_interrupted = true;
             // Nobody works from here on.
@@ -75,9 +75,16 @@ pub(super) fn watch(
                 tracing::error!(%error, "the clock could not be stopped");
             }
         }
-        was_interrupted || handle.phase() >= Phase::Over
+        if was_interrupted || handle.phase() >= Phase::Over {
+            Directive::End
+        } else if handle.is_clock_running() {
+            Directive::Work
+        } else {
+            // Time that does not count is not worked in.
+            Directive::Rest
+        }
     };
-    let report = program.wait(stop, settings.grace)?;
+    let report = program.wait(directive, settings.grace)?;
     if was_interrupted {
         return Ok(None);
     }

@@ -5,7 +5,6 @@ use crate::clock::{BudgetChange, PauseReason};
 use crate::ledger::{EndReason, Event, LedgerError, State};
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,9 +53,10 @@ impl RunHandle {
         at(self.0.run().ledger.state())
     }
 
-    /// What is left of the agent's time.
-    pub fn left(&self) -> Duration {
-        Duration::from_millis(self.0.run().ledger.left_ms())
+    /// Whether time counts now: not before the start, nor while a submission is graded
+    /// ([`ClockMode::Paused`](crate::clock::ClockMode::Paused)), nor while the operator has paused it.
+    pub fn is_clock_running(&self) -> bool {
+        self.look(|state| state.spending().is_running())
     }
 
     /// Serves the agent's routes on a listener that nobody but the agent reaches: no token is asked for.

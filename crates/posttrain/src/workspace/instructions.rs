@@ -45,6 +45,7 @@ impl Instructions<'_> {
             ),
         };
         let clock = if self.is_paused { "stands still" } else { "runs on" };
+        let rest = if self.is_paused { ", as you do" } else { "" };
         let submissions = self.limits.submissions.map_or_else(
             || "as often as you like".to_owned(),
             |most| format!("at most {most} times"),
@@ -56,7 +57,7 @@ impl Instructions<'_> {
             text,
             "# Instructions\n\n\
              Make the base model `{base}` better at the task `{}`, which `description.md` describes. You \
-             have {}, and the time {clock} while a submission is graded.\n\n\
+             have {}, and the time {clock} while a submission is graded{rest}.\n\n\
              ## What counts\n\n{scored} A run without a valid submission has the score {}.\n\n\
              Mode: **{mode}**. {}\n\n",
             task.id,

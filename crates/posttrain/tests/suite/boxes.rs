@@ -7,7 +7,7 @@ use fs_err as fs;
 use jail::isolation::root::Bind;
 use jail::isolation::{IsolationLevel, Layer};
 use jail::program::{
-    EndCause, ExitHow, Isolation, Program, ProgramLimits, ProgramReport, ProgramSpec,
+    Directive, EndCause, ExitHow, Isolation, Program, ProgramLimits, ProgramReport, ProgramSpec,
 };
 use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};
@@ -50,7 +50,7 @@ impl Ground {
 
     fn run(&self, script: &str) -> (ProgramReport, String) {
         let program = self.start(&self.spec(script));
-        let report = program.wait(|| false, Duration::from_secs(1)).unwrap();
+        let report = program.wait(|| Directive::Work, Duration::from_secs(1)).unwrap();
         (report, fs::read_to_string(self.path("output")).unwrap())
     }
 }
@@ -74,7 +74,7 @@ fn program_ends_with_its_code_and_its_files_are_on_the_host() {
 fn program_that_cannot_be_started_says_so_in_its_output() {
     let ground = Ground::new();
     let spec = ProgramSpec { start: vec!["nowhere".to_owned()], ..ground.spec("") };
-    let report = ground.start(&spec).wait(|| false, Duration::ZERO).unwrap();
+    let report = ground.start(&spec).wait(|| Directive::Work, Duration::ZERO).unwrap();
     assert_eq!(report.how, ExitHow::Exited(127));
     let text = fs::read_to_string(ground.path("output")).unwrap();
     assert!(text.contains("nowhere could not be started"), "{text}");
@@ -89,7 +89,7 @@ fn layers_are_reported_and_a_stronger_tier_than_the_hosts_is_refused() {
     {
         assert!(protection.is_up(layer), "{layer}");
     }
-    program.wait(|| false, Duration::ZERO).unwrap();
+    program.wait(|| Directive::Work, Duration::ZERO).unwrap();
     let output = fs::File::create(ground.path("output")).unwrap();
     let spec = ground.spec("true");
     let strongest = Isolation::Box(IsolationLevel::T1);
@@ -122,7 +122,7 @@ for port in (1, 22, 80, 7778):
         stream.write_all(b"welcome").unwrap();
         word
     });
-    let report = program.wait(|| false, Duration::ZERO).unwrap();
+    let report = program.wait(|| Directive::Work, Duration::ZERO).unwrap();
     let text = fs::read_to_string(ground.path("output")).unwrap();
     assert_eq!(report.how, ExitHow::Exited(0), "{text}");
     assert_eq!(&answered.join().unwrap(), b"hello");
@@ -138,8 +138,11 @@ fn asked_to_end_everybody_gets_a_signal_and_whoever_does_not_listen_is_killed() 
                   trap 'exit 7' TERM; while :; do sleep 0.05; done";
     let program = ground.start(&ground.spec(script));
     let began = Instant::now();
-    let report =
-        program.wait(|| began.elapsed() > Duration::from_millis(500), Duration::from_secs(20));
+    let after_a_while = || {
+        let is_late = began.elapsed() > Duration::from_millis(500);
+        if is_late { Directive::End } else { Directive::Work }
+    };
+    let report = program.wait(after_a_while, Duration::from_secs(20));
     assert_eq!(report.unwrap().how, ExitHow::Exited(7));
     assert!(ground.path("own/saved").exists(), "it was given the time");
     assert!(began.elapsed() < Duration::from_secs(10), "nobody is waited for that is gone");
@@ -150,9 +153,32 @@ fn asked_to_end_everybody_gets_a_signal_and_whoever_does_not_listen_is_killed() 
     while processes_with(&marker) == 0 {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let report = program.wait(|| true, Duration::from_millis(300)).unwrap();
+    let report = program.wait(|| Directive::End, Duration::from_millis(300)).unwrap();
     assert_eq!((report.cause, report.how), (EndCause::Asked, ExitHow::Killed));
     assert_eq!(processes_with(&marker), 0);
+}
+
+#[test]
+fn resting_program_does_nothing_until_it_works_again() {
+    let ground = Ground::new();
+    let ticks = || fs::read_to_string(ground.path("own/ticks")).unwrap_or_default().len();
+    let script = "(setsid sh -c 'while :; do printf . >> ticks; sleep 0.01; done' &) ; sleep 600";
+    let program = ground.start(&ground.spec(script));
+    let (began, mut at_rest) = (Instant::now(), Vec::new());
+    let directive = || match began.elapsed().as_millis() {
+        0..400 => Directive::Work,
+        400..1_000 => {
+            at_rest.push(ticks());
+            Directive::Rest
+        }
+        1_000..1_400 => Directive::Work,
+        _ => Directive::End,
+    };
+    program.wait(directive, Duration::from_secs(1)).unwrap();
+    // The first look is before the order, and an order takes a moment.
+    let (first, last) = (at_rest[at_rest.len() / 2], at_rest[at_rest.len() - 1]);
+    assert!(first > 0 && first == last, "{at_rest:?}");
+    assert!(ticks() > last, "it went on");
 }
 
 #[test]
@@ -171,7 +197,7 @@ fn output_beyond_its_limit_is_dropped_and_does_not_stop_the_program() {
     let ground = Ground::new();
     let mut spec = ground.spec("head -c 3000000 /dev/zero; echo done > done");
     spec.limits.output = ByteSize::mib(1);
-    let report = ground.start(&spec).wait(|| false, Duration::ZERO).unwrap();
+    let report = ground.start(&spec).wait(|| Directive::Work, Duration::ZERO).unwrap();
     assert!(report.output_cut && ground.path("own/done").exists());
     assert_eq!(fs::metadata(ground.path("output")).unwrap().len(), 1 << 20);
 }
@@ -192,7 +218,7 @@ fn program_is_ended_when_its_folders_hold_too_much_or_the_disk_too_little() {
     let ground = Ground::new();
     let mut spec = ground.spec("for i in $(seq 9999); do mkdir d$i; sleep 0.001; done; sleep 60");
     spec.limits.files = 100;
-    let report = ground.start(&spec).wait(|| false, Duration::ZERO).unwrap();
+    let report = ground.start(&spec).wait(|| Directive::Work, Duration::ZERO).unwrap();
     assert!(
         matches!(&report.cause, EndCause::Disk { found } if found.contains("100 files")),
         "{report}"
@@ -200,7 +226,7 @@ fn program_is_ended_when_its_folders_hold_too_much_or_the_disk_too_little() {
     let ground = Ground::new();
     let mut spec = ground.spec("sleep 60");
     spec.limits.free_disk = ByteSize::gib(1 << 30);
-    let report = ground.start(&spec).wait(|| false, Duration::ZERO).unwrap();
+    let report = ground.start(&spec).wait(|| Directive::Work, Duration::ZERO).unwrap();
     assert!(
         matches!(&report.cause, EndCause::Disk { found } if found.contains("left")),
         "{report}"

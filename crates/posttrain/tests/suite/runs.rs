@@ -155,6 +155,43 @@ fn killed_run_leaves_no_process_and_goes_on_when_it_is_started_again() {
 }
 
 #[test]
+fn agent_stands_still_while_its_clock_does() {
+    for (clock, stands_still) in [("paused", true), ("wall", false)] {
+        let runs = Runs::new();
+        runs.place.grader("slow");
+        let agent = runs.python(
+            "import threading, time\n\
+             from common import model, submit\n\
+             ticks = []\n\
+             def tick():\n    \
+                 while True:\n        \
+                     ticks.append(time.monotonic())\n        \
+                     time.sleep(0.02)\n\
+             threading.Thread(target=tick, daemon=True).start()\n\
+             name = model('step-1', 0.5)\n\
+             begun = time.monotonic()\n\
+             assert submit(name)[1]['score'] == 0.5\n\
+             print('ticks', sum(tick > begun for tick in ticks))\n\
+             print('gap', max(b - a for a, b in zip(ticks, ticks[1:])))\n",
+            &json!({}),
+        );
+        let result = runs.result(agent.as_str(), &["--clock", clock]);
+        assert_eq!(result["ended"]["how"], json!({"exited": 0}), "{}", runs.log());
+        let log = runs.log();
+        let number = |word: &str| -> f64 {
+            let line = log.lines().find_map(|line| line.strip_prefix(word)).unwrap();
+            line.trim().parse().unwrap()
+        };
+        // Grading takes a second.
+        if stands_still {
+            assert!(number("gap") > 0.8, "{log}");
+        } else {
+            assert!(number("ticks") > 10.0, "{log}");
+        }
+    }
+}
+
+#[test]
 fn run_without_isolation_works_says_so_and_leaves_no_process() {
     let (runs, marker) = (Runs::new(), marker());
     let script = format!(
