@@ -166,12 +166,11 @@ fn resting_program_does_nothing_until_it_works_again() {
     let program = ground.start(&ground.spec(script));
     let (began, mut at_rest) = (Instant::now(), Vec::new());
     let directive = || match began.elapsed().as_millis() {
-        0..400 => Directive::Work,
+        0..400 | 1_000..1_400 => Directive::Work,
         400..1_000 => {
             at_rest.push(ticks());
             Directive::Rest
         }
-        1_000..1_400 => Directive::Work,
         _ => Directive::End,
     };
     program.wait(directive, Duration::from_secs(1)).unwrap();
