@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = "docs/ENVIRONMENT.md"
 EXEMPT = "read by libraries"
 # Text that runs inside the jail.
-INSIDE = re.compile(r"/hostile/|/python/[a-z]+\.py$")
+INSIDE = re.compile(r"/hostile/|/python/[a-z]+\.py$|^crates/posttrain/agents/")
 
 ROW = re.compile(r"^\| `([A-Z][A-Z0-9_]*)`")
 RUST_READ = re.compile(r"\benv::var(?:_os)?\(\s*&?(?:\"([A-Z0-9_]+)\"|([\w:]+))")

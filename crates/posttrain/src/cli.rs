@@ -1,10 +1,13 @@
 //! The command line: commands, flags and exit codes.
 
+mod agents;
 mod audit;
 mod base;
+mod client;
+mod grading;
 mod output;
+mod run;
 mod serve;
-mod submit;
 mod suite;
 
 use clap::{Parser, Subcommand};
@@ -21,15 +24,17 @@ pub(crate) mod exit {
     pub(crate) const USAGE: u8 = 2;
     /// `submit`: the submission was not accepted, or not scored.
     pub(crate) const SUBMISSION: u8 = 3;
-    /// `audit`: something is not as the server left it.
+    /// `audit` and `run`: something is not as the server left it.
     pub(crate) const FINDINGS: u8 = 4;
+    /// `run`: it was interrupted, and can be taken up again.
+    pub(crate) const INTERRUPTED: u8 = 5;
     /// The grader could not be started.
     pub(crate) const LAUNCH: u8 = 127;
 }
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 fine; 1 a fault of ours or of this host; 2 a mistake of the caller; 3 `submit` was not
-accepted or not scored; 4 `audit` found something.";
+accepted or not scored; 4 `audit` found something, also at the end of `run`; 5 `run` was interrupted.";
 
 /// Score models that an agent trains, on items that it never sees.
 #[derive(Debug, Parser)]
@@ -64,7 +69,17 @@ enum PosttrainCommand {
     /// Submit a model, as an agent does, and print the answer.
     ///
     /// Example: posttrain submit output/step-100 --wait
-    Submit(submit::SubmitArgs),
+    Submit(client::SubmitArgs),
+    /// Print how much time is left, as an agent asks for it.
+    Time(client::TimeArgs),
+    /// Run an agent on a task: in a box of its own, with a grading server beside it.
+    ///
+    /// Started again with the same flags, an interrupted run goes on.
+    ///
+    /// Example: posttrain run suite --task household --agent scripted/sft --base base --budget 10m --out run
+    Run(Box<run::RunArgs>),
+    /// List the agents that are part of this program.
+    Agents(agents::AgentsArgs),
     /// Check the ledger and the results of a run, and compute its metrics anew.
     Audit(audit::AuditArgs),
 }
@@ -77,7 +92,10 @@ impl PosttrainCli {
             PosttrainCommand::Tasks(args) => suite::tasks(args),
             PosttrainCommand::Base(args) => base::base(args),
             PosttrainCommand::Serve(args) => serve::serve(args),
-            PosttrainCommand::Submit(args) => submit::submit(args),
+            PosttrainCommand::Submit(args) => client::submit(args),
+            PosttrainCommand::Time(args) => client::time(args),
+            PosttrainCommand::Run(args) => run::run(args),
+            PosttrainCommand::Agents(args) => agents::agents(args),
             PosttrainCommand::Audit(args) => audit::audit(args),
         };
         result.unwrap_or_else(|error| {

@@ -1,12 +1,14 @@
-//! The grading server of post-training benchmarks: an agent trains a model and submits checkpoints, the
-//! server scores them on items that the agent never sees, and writes everything down.
+//! Benchmarks of post-training: an agent in a box of its own trains a model and submits checkpoints, a
+//! grading server scores them on items that the agent never sees, and writes everything down.
 //!
 //! `request -> intake -> sealed model -> grader -> ledger -> answer`
 //!
 //! Two kinds of failure are kept apart everywhere: a [`Refusal`] is a mistake of the agent, with what to
 //! do about it; a `Fault` is ours, is tried again once, and never counts as an agent's zero. Code from a
-//! submission is never run, and libtorch is never linked: models are run by another program.
+//! submission is never run, and libtorch is never linked: models are run by another program. [`run`] puts
+//! an agent beside the server; without it, the agent is somebody else's business.
 
+pub mod agents;
 pub mod audit;
 pub mod clock;
 mod digest;
@@ -14,8 +16,11 @@ mod fault;
 pub mod grade;
 pub mod intake;
 pub mod ledger;
+pub mod record;
 mod refusal;
+pub mod run;
 pub mod serve;
+pub mod workspace;
 
 pub use digest::{BadDigest, Digest};
 pub use fault::Fault;

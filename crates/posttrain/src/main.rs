@@ -1,4 +1,4 @@
-//! `posttrain`: serve a task of post-training to an agent, submit to it, audit the run.
+//! `posttrain`: run an agent on a task of post-training, or serve the task to one; audit the run.
 
 mod cli;
 
@@ -7,9 +7,13 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
-    // Not for people: it becomes the grader.
-    if words.next().is_some_and(|word| word == posttrain::grade::LAUNCH) {
+    let first = words.next();
+    // Not for people: it becomes the grader, or the launcher of a box.
+    if first.as_ref().is_some_and(|word| word == posttrain::grade::LAUNCH) {
         return cli::launch(words);
+    }
+    if first.is_some_and(|word| word == jail::program::LAUNCH) {
+        return ExitCode::from(u8::from(jail::program::launch() != 0));
     }
     let filter = tracing_subscriber::EnvFilter::try_from_default_env();
     tracing_subscriber::fmt()

@@ -14,7 +14,7 @@ mod run;
 mod sandbox;
 mod setup;
 mod storage;
-mod wire;
+pub(crate) mod wire;
 mod workspace;
 mod zygote;
 

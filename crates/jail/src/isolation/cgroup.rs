@@ -282,6 +282,16 @@ impl Cgroup {
         Ok(())
     }
 
+    /// Has the kernel kill one process when memory runs out, and not all: a program may start a smaller
+    /// one instead. Version 1 does so anyway.
+    ///
+    /// # Errors
+    /// [`CgroupError::File`].
+    pub fn kill_singly(&self) -> Result<(), CgroupError> {
+        let mut places = self.places.iter().filter(|place| place.version == Version::V2);
+        places.try_for_each(|place| write(&place.folder, "memory.oom.group", 0))
+    }
+
     /// Kills every process of the group.
     pub fn kill(&self) {
         self.places.iter().for_each(|place| kill_all(&place.folder));

@@ -48,7 +48,7 @@ pub const WORKSPACES: &str = "/workspaces";
 pub const EMPTY: &str = "/empty";
 
 /// User and group that a script sees itself as.
-const AGENT: u32 = 1000;
+pub(crate) const AGENT: u32 = 1000;
 /// The zygote's user and group in the outer box.
 const ZYGOTE: u32 = 0;
 

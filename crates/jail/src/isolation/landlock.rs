@@ -54,6 +54,34 @@ pub fn apply(gpus: &[String]) -> Result<(), LandlockError> {
     enforced(with_gpus(rules, gpus, "/proc")?)
 }
 
+/// Restricts the calling process and its descendants in the box of a long program: read and execute
+/// anywhere in it, write below `writable` and to what the box's process list says of them, use the
+/// device nodes `devices`, no signals or abstract sockets across the border. TCP is allowed, for the
+/// box has a network of its own.
+///
+/// # Errors
+/// A [`LandlockError`].
+pub fn apply_to_program(writable: &[&str], devices: &[&str]) -> Result<(), LandlockError> {
+    let all = AccessFs::from_all(RULES);
+    let mut rules = Ruleset::default()
+        .handle_access(all)?
+        .scope(Scope::from_all(RULES))?
+        .create()?
+        .add_rule(PathBeneath::new(PathFd::new("/")?, AccessFs::from_read(RULES)))?;
+    for path in writable.iter().chain(&["/tmp", "/dev/shm"]) {
+        rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, all))?;
+    }
+    let file = AccessFs::ReadFile | AccessFs::WriteFile;
+    for path in WRITABLE_DEVICES.iter().chain(&["/proc"]) {
+        rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, file))?;
+    }
+    for path in devices {
+        let device = file | AccessFs::IoctlDev;
+        rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, device))?;
+    }
+    enforced(rules)
+}
+
 /// Keeps signals and abstract sockets of the calling process and its descendants among them.
 ///
 /// # Errors

@@ -14,11 +14,12 @@
 #![expect(unsafe_code, reason = "fork and exec have no safe wrappers")]
 
 use crate::isolation::Layer;
-use crate::isolation::enter::EMPTY;
+use crate::isolation::enter::{EMPTY, TASKS, WEIGHTS, WORK, WORKSPACES};
+use crate::isolation::gpus::GPUS;
 use crate::isolation::layer::Missing;
-use crate::isolation::mounts::{self, MountError};
+use crate::isolation::mounts::{self, MountError, Rules};
 use crate::isolation::namespaces::{self, NamespaceError};
-use crate::isolation::root::{self, Bind, HostProc};
+use crate::isolation::root::{self, Bind, Contents, HostProc, WorkDirs};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create};
@@ -33,7 +34,7 @@ use std::io::{BufRead, Write};
 
 /// User and group of the zygote on the host when the supervisor is root: a number that no account and no
 /// service range uses. An ordinary user's zygote is that user.
-const UNPRIVILEGED: u32 = 61_000;
+pub(crate) const UNPRIVILEGED: u32 = 61_000;
 
 /// Descriptors that the zygote finds open.
 const SCRIPT: i32 = 3;
@@ -120,7 +121,7 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
-    fn layer(&self) -> Layer {
+    pub(crate) fn layer(&self) -> Layer {
         match self {
             Self::Namespace(error) => error.layer(),
             Self::Identity(_) => Layer::UserNamespace,
@@ -186,8 +187,18 @@ fn build_box(launch: &Launch) -> Result<(), LaunchError> {
         Identity::Root => (HostProc::Fresh, (UNPRIVILEGED, UNPRIVILEGED)),
         Identity::Ordinary => (HostProc::Inherited, (0, 0)),
     };
-    let trees = [&launch.programs, &launch.data, &launch.devices].map(Vec::as_slice);
-    root::build(trees, launch.work_dirs.as_deref(), host_proc, owner)?;
+    let trees: [(Rules, &[Bind]); 3] = [
+        (Rules::Programs, &launch.programs),
+        (Rules::Data, &launch.data),
+        (Rules::Device, &launch.devices),
+    ];
+    let (user, group) = owner;
+    let work_dirs = match launch.work_dirs.as_deref() {
+        Some(folder) => WorkDirs::Folder(folder, user, group),
+        None => WorkDirs::Memory(user, group),
+    };
+    let places = [WORK, TASKS, WEIGHTS, WORKSPACES, GPUS, EMPTY];
+    root::build(&Contents { trees: &trees, places: &places, work_dirs }, host_proc)?;
     if matches!(who, Identity::Root) {
         become_unprivileged(UNPRIVILEGED)?;
         namespaces::unshare_user_and_mounts()?;
@@ -199,7 +210,7 @@ fn build_box(launch: &Launch) -> Result<(), LaunchError> {
 
 /// With whose rights the box is built.
 #[derive(Debug, Clone, Copy)]
-enum Identity {
+pub(crate) enum Identity {
     /// Real root: trees that others cannot read can still be bound; the user is dropped later.
     Root,
     /// Anyone else: root in a user namespace first.
@@ -207,7 +218,7 @@ enum Identity {
 }
 
 /// Mount, network, IPC and host-name namespaces, by the way that this user has.
-fn unshare_outer() -> Result<Identity, LaunchError> {
+pub(crate) fn unshare_outer() -> Result<Identity, LaunchError> {
     let (user, group) = (geteuid().as_raw(), rustix::process::getegid().as_raw());
     // Root inside a container may lack the right, or have no other user to become; then it is an
     // ordinary user to us.
@@ -277,7 +288,7 @@ pub(crate) fn bare_user() -> Option<u32> {
 }
 
 /// Changes real root into an unprivileged user. The user namespace entered afterwards has no way back.
-fn become_unprivileged(number: u32) -> Result<(), LaunchError> {
+pub(crate) fn become_unprivileged(number: u32) -> Result<(), LaunchError> {
     let (user, group) = (Uid::from_raw(number), Gid::from_raw(number));
     rustix::thread::set_thread_groups(&[]).map_err(LaunchError::Identity)?;
     rustix::thread::set_thread_res_gid(group, group, group).map_err(LaunchError::Identity)?;

@@ -6,7 +6,8 @@
 //! 2. [`enter`] puts each run into an **inner box**: its own namespaces, scratch space, limits and
 //!    filters. Its only caller is the zygote's forked child, through the C interface in [`abi`].
 //!
-//! A host without user namespaces offers no boxes; [`bare`] isolates runs there.
+//! A host without user namespaces offers no boxes; [`bare`] isolates runs there. Long programs have one
+//! box with the same layers: see [`crate::program`].
 //!
 //! Each file has one barrier. [`Protection`] reports which of them are up, [`IsolationLevel`] sums
 //! that up. The supervisor sets the bounds over a whole run ([`cgroup`]). This is the only module of
@@ -25,10 +26,12 @@ pub mod layer;
 pub mod mounts;
 pub mod namespaces;
 pub(crate) mod owner;
+pub(crate) mod process;
 pub mod reaper;
 pub mod rlimits;
 pub mod root;
 pub mod seccomp;
+mod seccomp_program;
 pub mod tier;
 pub mod tree;
 

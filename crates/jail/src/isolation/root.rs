@@ -1,7 +1,6 @@
-//! The outer box's root: a small tree in memory with read-only copies of what Python needs.
+//! A box's root: a small tree in memory with read-only copies of what Python needs.
 
-use crate::isolation::enter::{EMPTY, TASKS, WEIGHTS, WORK, WORKSPACES};
-use crate::isolation::gpus::GPUS;
+use crate::isolation::enter::WORKSPACES;
 use crate::isolation::mounts::{self, MountError, Rules};
 use fs_err as fs;
 use rustix::fd::{AsFd, OwnedFd};
@@ -34,7 +33,7 @@ const TOP: [&str; 4] = ["/bin", "/lib", "/lib32", "/lib64"];
 /// Devices that are nothing but a source or a sink.
 pub(super) const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
 
-/// One read-only tree of the box.
+/// One tree of the box.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bind {
@@ -51,6 +50,28 @@ struct Picked {
     file: bool,
 }
 
+/// What is in a box beside the system.
+#[derive(Debug)]
+pub struct Contents<'a> {
+    /// Trees of the host, and what is forbidden in them.
+    pub trees: &'a [(Rules, &'a [Bind])],
+    /// Empty folders, to mount on later.
+    pub places: &'a [&'a str],
+    /// Where scripts have their work dirs.
+    pub work_dirs: WorkDirs<'a>,
+}
+
+/// Where work dirs of scripts are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkDirs<'a> {
+    /// The box has none.
+    None,
+    /// A file system in memory at [`WORKSPACES`], owned by this user and group.
+    Memory(u32, u32),
+    /// This folder of the host at [`WORKSPACES`], which this user and group will own.
+    Folder(&'a str, u32, u32),
+}
+
 /// How the box gets the process list that lets nested namespaces have theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostProc {
@@ -60,18 +81,11 @@ pub enum HostProc {
     Inherited,
 }
 
-/// Builds the root and moves the calling process into it: `programs` and `data` read-only, and the
-/// nodes `devices`. The caller has a mount namespace of its own; `user` and `group` will own the place
-/// where work dirs are, a file system in memory, or the folder `work_dirs` of the host.
+/// Builds the root and moves the calling process into it. The caller has a mount namespace of its own.
 ///
 /// # Errors
 /// A [`MountError`] naming the step and the path.
-pub fn build(
-    [programs, data, devices]: [&[Bind]; 3],
-    work_dirs: Option<&str>,
-    host_proc: HostProc,
-    (user, group): (u32, u32),
-) -> Result<(), MountError> {
+pub fn build(contents: &Contents<'_>, host_proc: HostProc) -> Result<(), MountError> {
     mounts::make_private()?;
     let mut picked = Vec::new();
     // No host has all of them; a link at the top is repeated as a link further down.
@@ -79,19 +93,15 @@ pub fn build(
     for path in SYSTEM.into_iter().chain(top).filter(|path| Path::new(path).exists()) {
         picked.push(pick(path, path, Rules::Programs)?);
     }
-    for Bind { source, target } in programs {
-        picked.push(pick(source, target, Rules::Programs)?);
-    }
-    for Bind { source, target } in data {
-        picked.push(pick(source, target, Rules::Data)?);
+    for (rules, binds) in contents.trees {
+        for Bind { source, target } in *binds {
+            picked.push(pick(source, target, *rules)?);
+        }
     }
     for path in DEVICES {
         picked.push(pick(path, path, Rules::Device)?);
     }
-    for Bind { source, target } in devices {
-        picked.push(pick(source, target, Rules::Device)?);
-    }
-    if let Some(folder) = work_dirs {
+    if let WorkDirs::Folder(folder, user, group) = contents.work_dirs {
         place(folder, chown(folder, Some(user), Some(group)))?;
         picked.push(pick(folder, WORKSPACES, Rules::WorkDirs)?);
     }
@@ -101,8 +111,7 @@ pub fn build(
     };
 
     mounts::tmpfs(BUILD, "mode=0755,size=16m")?;
-    for path in [WORK, TASKS, WEIGHTS, WORKSPACES, GPUS, EMPTY, "/proc", "/tmp", "/dev/shm", "/etc"]
-    {
+    for path in contents.places.iter().chain(&["/proc", "/tmp", "/dev/shm", "/etc"]) {
         make_directory(&inside(path))?;
     }
     for path in TOP {
@@ -127,7 +136,7 @@ pub fn build(
         Some(tree) => mounts::attach(tree.as_fd(), &inside("/proc"))?,
         None => mounts::proc(&inside("/proc"), "")?,
     }
-    if work_dirs.is_none() {
+    if let WorkDirs::Memory(user, group) = contents.work_dirs {
         let owner = format!("mode=0700,uid={user},gid={group},size=4m,nr_inodes=64k");
         mounts::tmpfs(&inside(WORKSPACES), &owner)?;
     }

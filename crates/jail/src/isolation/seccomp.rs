@@ -4,6 +4,7 @@
 //! C libraries fall back to what they used before. The 32-bit and x32 entry points are closed by
 //! death: they have other numbers for the same calls.
 
+use super::seccomp_program;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch, sock_filter,
@@ -23,16 +24,17 @@ pub enum SeccompError {
 }
 
 /// Calls that are allowed whatever their arguments, in groups that share a reason.
-struct SyscallGroup {
+pub(super) struct SyscallGroup {
     /// Why a script needs them, and why they do no harm.
     #[cfg_attr(not(test), expect(dead_code, reason = "documentation that tests check"))]
-    why: &'static str,
-    calls: &'static [i64],
+    pub(super) why: &'static str,
+    pub(super) calls: &'static [i64],
 }
 
 macro_rules! calls {
     ($($name:ident)*) => { &[$(libc::$name),*] };
 }
+pub(super) use calls;
 
 const ALLOWED: &[SyscallGroup] = &[
     SyscallGroup {
@@ -138,10 +140,10 @@ const NOT_THERE: &[i64] = calls![SYS_clone3 SYS_flock];
 const NEWEST: u32 = 462;
 
 /// One argument must be one of these values.
-struct ArgumentRule {
-    call: i64,
-    argument: u8,
-    values: &'static [u64],
+pub(super) struct ArgumentRule {
+    pub(super) call: i64,
+    pub(super) argument: u8,
+    pub(super) values: &'static [u64],
 }
 
 const CHOICES: &[ArgumentRule] = &[
@@ -248,6 +250,8 @@ pub enum Surroundings {
     Box,
     /// None: what it reaches may be the host's.
     Host,
+    /// Namespaces with a network of their own, for one long program: `seccomp_program.rs` has what it may call besides.
+    Program,
 }
 
 /// Calls that are refused on the host itself: Landlock has no word about modes and times of
@@ -276,12 +280,12 @@ pub fn prepare(
     surroundings: Surroundings,
     gpus: bool,
 ) -> Result<&'static [BpfProgram; 2], SeccompError> {
-    static KEPT: [OnceLock<[BpfProgram; 2]>; 4] = [const { OnceLock::new() }; 4];
-    let kept = &KEPT[2 * usize::from(surroundings == Surroundings::Host) + usize::from(gpus)];
+    static KEPT: [OnceLock<[BpfProgram; 2]>; 6] = [const { OnceLock::new() }; 6];
+    let kept = &KEPT[2 * surroundings as usize + usize::from(gpus)];
     if let Some(filters) = kept.get() {
         return Ok(filters);
     }
-    let filters = [allowlist(surroundings, gpus)?, by_number()];
+    let filters = [allowlist(surroundings, gpus)?, by_number(surroundings)];
     Ok(kept.get_or_init(|| filters))
 }
 
@@ -335,6 +339,27 @@ fn allowlist(surroundings: Surroundings, gpus: bool) -> Result<BpfProgram, Secco
     let others = SeccompRule::new(others.map_err(compile)?).map_err(compile)?;
     rules.insert(libc::SYS_setsockopt, vec![others]);
 
+    if surroundings == Surroundings::Program {
+        for call in seccomp_program::ALLOWED.iter().flat_map(|group| group.calls) {
+            rules.insert(*call, Vec::new());
+        }
+        for ArgumentRule { call, argument, values } in seccomp_program::CHOICES {
+            let alternatives = rules.entry(*call).or_default();
+            for value in *values {
+                let equal = SeccompCmpOp::Eq;
+                let equal =
+                    SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, equal, *value);
+                alternatives
+                    .push(SeccompRule::new(vec![equal.map_err(compile)?]).map_err(compile)?);
+            }
+        }
+        // Huge pages would be counted nowhere.
+        let small = SeccompCmpOp::MaskedEq(u64::from(libc::MFD_HUGETLB));
+        let small = SeccompCondition::new(1, SeccompCmpArgLen::Dword, small, 0);
+        let small = SeccompRule::new(vec![small.map_err(compile)?]).map_err(compile)?;
+        rules.insert(libc::SYS_memfd_create, vec![small]);
+    }
+
     if surroundings == Surroundings::Host {
         for call in REFUSED_ON_HOST.iter().chain(REFUSED_ON_HOST_LEGACY) {
             rules.remove(call);
@@ -376,7 +401,7 @@ fn allowlist(surroundings: Surroundings, gpus: bool) -> Result<BpfProgram, Secco
 }
 
 /// Answers by number alone: death for x32 calls, "no such call" for what is not there.
-fn by_number() -> BpfProgram {
+fn by_number(surroundings: Surroundings) -> BpfProgram {
     /// Set in the number of every x32 call.
     const X32: u32 = 0x4000_0000;
     // Operations of the filter machine, as `linux/bpf_common.h` composes them.
@@ -400,7 +425,9 @@ fn by_number() -> BpfProgram {
         step(AT_LEAST, NEWEST + 1, 0, 1),
         end(not_there),
     ];
-    for call in NOT_THERE {
+    // Nobody shares a program's files with it.
+    let locks = |call: &&i64| surroundings == Surroundings::Program && **call == libc::SYS_flock;
+    for call in NOT_THERE.iter().filter(|call| !locks(call)) {
         program.push(step(EQUAL, u32::try_from(*call).unwrap_or(u32::MAX), 0, 1));
         program.push(end(not_there));
     }
@@ -420,7 +447,27 @@ mod tests {
             assert!(lengths[1] > 300 && lengths[0] > lengths[1], "{lengths:?}");
         }
         assert!(length(Surroundings::Box, true) > length(Surroundings::Box, false));
-        assert!(ALLOWED.iter().all(|group| !group.why.is_empty()));
+        let groups = ALLOWED.iter().chain(seccomp_program::ALLOWED);
+        assert!(groups.clone().all(|group| !group.why.is_empty()));
+        assert!(length(Surroundings::Program, false) > length(Surroundings::Box, false));
+    }
+
+    #[test]
+    fn program_gets_no_call_that_reaches_other_processes_or_the_kernels_settings() {
+        let dangerous: &[i64] = calls![
+            SYS_mount SYS_umount2 SYS_move_mount SYS_open_tree SYS_fsopen SYS_mount_setattr
+            SYS_pivot_root SYS_chroot SYS_setns SYS_unshare SYS_ptrace SYS_process_vm_readv
+            SYS_process_vm_writev SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_io_uring_setup
+            SYS_keyctl SYS_add_key SYS_request_key SYS_open_by_handle_at SYS_init_module
+            SYS_kexec_load SYS_reboot SYS_swapon SYS_clock_settime SYS_settimeofday SYS_syslog
+            SYS_quotactl SYS_acct SYS_pidfd_getfd SYS_kcmp SYS_shmget SYS_msgget SYS_semget
+            SYS_personality SYS_fanotify_init SYS_setuid SYS_setresuid SYS_setgroups
+        ];
+        let more = seccomp_program::ALLOWED.iter().flat_map(|group| group.calls);
+        let allowed: Vec<i64> = ALLOWED.iter().flat_map(|g| g.calls).chain(more).copied().collect();
+        for call in dangerous {
+            assert!(!allowed.contains(call), "{call}");
+        }
     }
 
     #[test]

@@ -34,6 +34,25 @@ pub fn fits(path: &str, bytes: u64, files: u64) -> io::Result<bool> {
     Ok(fits_below(folder, &mut ScanBudget { bytes, files }, DEPTH))
 }
 
+/// Whether all these folders together do (see [`fits`]).
+///
+/// # Errors
+/// The kernel's answer if one of the folders cannot be opened.
+pub fn fit_together<'a>(
+    paths: impl IntoIterator<Item = &'a str>,
+    bytes: u64,
+    files: u64,
+) -> io::Result<bool> {
+    let mut room = ScanBudget { bytes, files };
+    for path in paths {
+        let folder = openat(CWD, path, FOLDER, Mode::empty())?;
+        if !fits_below(folder, &mut room, DEPTH) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 fn fits_below(folder: OwnedFd, room: &mut ScanBudget, depth: usize) -> bool {
     let Ok(mut entries) = Dir::new(folder) else { return true };
     while let Some(Ok(entry)) = entries.next() {

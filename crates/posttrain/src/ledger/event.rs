@@ -141,6 +141,8 @@ pub enum EndReason {
     Time,
     /// The operator ended it.
     Operator,
+    /// The agent was done before its time was up.
+    Agent,
 }
 
 /// Which models are scored after the end.

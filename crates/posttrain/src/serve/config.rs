@@ -3,6 +3,7 @@
 use crate::clock::Budget;
 use crate::fault::Fault;
 use crate::ledger::{Aggregate, LedgerError, Protocol, SubmissionLimits};
+use crate::record::CodeSnapshots;
 use camino::Utf8PathBuf;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -50,6 +51,8 @@ pub struct ServeConfig {
     pub launcher: Utf8PathBuf,
     /// Whether the server ends after the final scores.
     pub until_final: bool,
+    /// Where the agent's code is kept as it was at each submission.
+    pub code: Option<CodeSnapshots>,
 }
 
 /// Why a server did not start, or ended.

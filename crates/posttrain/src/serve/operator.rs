@@ -3,7 +3,7 @@
 use super::answers::Answer;
 use super::shared::Shared;
 use crate::clock::{BudgetChange, PauseReason};
-use crate::ledger::{Event, LedgerError, Outcome, Which};
+use crate::ledger::{EndReason, Event, LedgerError, Outcome, Which};
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -80,7 +80,7 @@ fn change(shared: &Shared, change: BudgetChange) -> Answer {
 /// Ends the run once what waits is graded.
 async fn end(State(shared): State<Arc<Shared>>) -> Answer {
     let mut run = shared.run();
-    run.end_asked = true;
+    run.end_asked.get_or_insert(EndReason::Operator);
     shared.wake();
     Answer::ok(super::answers::time(&run))
 }

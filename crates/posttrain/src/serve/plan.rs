@@ -14,8 +14,8 @@ pub(super) struct Situation {
     pub(super) left_ms: u64,
     /// Requests in flight that may still become submissions.
     pub(super) arriving: u64,
-    /// Whether the operator asked for the end.
-    pub(super) end_asked: bool,
+    /// Why the run is to end before its time is up, if it is.
+    pub(super) end_asked: Option<EndReason>,
 }
 
 /// The next thing to do.
@@ -56,8 +56,8 @@ pub(super) fn next_step(state: &State, situation: Situation) -> Step {
     }
     if state.ended().is_none() {
         let why = match situation {
-            Situation { end_asked: true, .. } => EndReason::Operator,
             Situation { left_ms: 0, .. } => EndReason::Time,
+            Situation { end_asked: Some(why), .. } => why,
             Situation { left_ms, .. } => {
                 let left = Duration::from_millis(left_ms);
                 return Step::Wait(spending.is_running().then_some(left));
@@ -83,7 +83,7 @@ mod tests {
     use crate::ledger::tests::{facts, scored, submitted, with_folder};
     use std::sync::Arc;
 
-    const QUIET: Situation = Situation { left_ms: 500, arriving: 0, end_asked: false };
+    const QUIET: Situation = Situation { left_ms: 500, arriving: 0, end_asked: None };
 
     #[test]
     fn steps_follow_from_the_state_alone_from_the_first_line_to_the_last() {
@@ -138,7 +138,7 @@ mod tests {
             assert_eq!(step(QUIET), Step::Wait(Some(Duration::from_millis(500))));
             assert_eq!(step(Situation { arriving: 1, ..late }), Step::Wait(None));
             assert_eq!(step(late), Step::Append(Event::Ended { why: EndReason::Time }));
-            let asked = Situation { end_asked: true, ..QUIET };
+            let asked = Situation { end_asked: Some(EndReason::Operator), ..QUIET };
             assert_eq!(step(asked), Step::Append(Event::Ended { why: EndReason::Operator }));
         });
     }

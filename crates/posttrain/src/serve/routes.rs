@@ -1,6 +1,6 @@
 //! The routes of agents.
 
-use super::access::{admit, read_json};
+use super::access::{Guard, admit, read_json};
 use super::answers::{self, Answer, OURS};
 use super::release;
 use super::shared::Shared;
@@ -38,7 +38,8 @@ struct SubmitRequest {
     _gpu: Option<Value>,
 }
 
-pub(super) fn router(shared: &Arc<Shared>) -> Router {
+/// The routes, for whoever shows the token, or for whoever reaches the listener.
+pub(super) fn router(shared: &Arc<Shared>, guard: Guard) -> Router {
     let guarded = Router::new()
         .route("/v1/submit", post(submit))
         .route("/v1/submissions", get(submissions))
@@ -48,7 +49,7 @@ pub(super) fn router(shared: &Arc<Shared>) -> Router {
         .route("/submit", post(release::submit))
         .route("/time", get(release::time))
         .fallback(unknown)
-        .layer(middleware::from_fn_with_state(Arc::clone(shared), admit));
+        .layer(middleware::from_fn_with_state((Arc::clone(shared), guard), admit));
     guarded
         .route("/v1/health", get(health))
         .route("/health", get(release::health))

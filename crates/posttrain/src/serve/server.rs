@@ -1,6 +1,8 @@
 //! Starting a server, and an orderly end.
 
+use super::access::Guard;
 use super::config::{ServeConfig, ServeError};
+use super::handle::RunHandle;
 use super::shared::Shared;
 use super::{operator, routes, worker};
 use crate::clock::{MachineTime, Origin, TimeSource};
@@ -14,6 +16,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use web::listener::accept;
@@ -33,6 +36,7 @@ pub struct GradingServer {
     shared: Arc<Shared>,
     listener: std::net::TcpListener,
     operator: std::os::unix::net::UnixListener,
+    doors: UnboundedReceiver<std::net::TcpListener>,
     address: SocketAddr,
 }
 
@@ -92,13 +96,19 @@ impl GradingServer {
         let (listener, address) = listen(&config)?;
         let operator = listen_to_operator(&config)?;
         let page = (task.spec().without_seed(), task.description()?);
-        let shared = Arc::new(Shared::new(config, page, intake, grading, ledger));
-        Ok(Self { shared, listener, operator, address })
+        let (sender, doors) = mpsc::unbounded_channel();
+        let shared = Arc::new(Shared::new(config, page, intake, grading, ledger, sender));
+        Ok(Self { shared, listener, operator, doors, address })
     }
 
     /// The address that agents reach it at.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What watches over the run beside the server.
+    pub fn handle(&self) -> RunHandle {
+        RunHandle::new(Arc::clone(&self.shared))
     }
 
     /// Serves until the process is interrupted or asked to terminate, or after the final scores if that
@@ -108,6 +118,18 @@ impl GradingServer {
     /// [`ServeError::Fault`] if something of ours fails: the ledger cannot be written, or the base
     /// cannot be scored.
     pub fn run(self) -> Result<(), ServeError> {
+        self.serve_until(true)
+    }
+
+    /// The same, but signals are for somebody else in this process, who has a [`RunHandle`].
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_beside(self) -> Result<(), ServeError> {
+        self.serve_until(false)
+    }
+
+    fn serve_until(self, signalled: bool) -> Result<(), ServeError> {
         let shared = Arc::clone(&self.shared);
         let worker = std::thread::Builder::new()
             .name("grading".to_owned())
@@ -121,7 +143,7 @@ impl GradingServer {
             .build()
             .map_err(ServeError::Runtime)?;
         let shared = Arc::clone(&self.shared);
-        let served = runtime.block_on(self.serve());
+        let served = runtime.block_on(self.serve(signalled));
         shared.stop();
         // A grader is a child of that thread, and ends with it at the latest.
         let _ = worker.join();
@@ -133,27 +155,58 @@ impl GradingServer {
         }
     }
 
-    async fn serve(self) -> Result<(), ServeError> {
-        let Self { shared, listener, operator, .. } = self;
+    async fn serve(self, signalled: bool) -> Result<(), ServeError> {
+        let Self { shared, listener, operator, doors, .. } = self;
         let listener = TcpListener::from_std(listener).map_err(ServeError::Runtime)?;
         let operator = UnixListener::from_std(operator).map_err(ServeError::Runtime)?;
-        let mut signals = Signals::new().map_err(ServeError::Runtime)?;
-        let router = routes::router(&shared);
+        let mut signals = signalled.then(Signals::new).transpose().map_err(ServeError::Runtime)?;
+        let router = routes::router(&shared, Guard::Token);
         let stopping = shared.stop_signal();
         let mut stopped = shared.stop_signal();
         let mut connections = JoinSet::new();
         tokio::select! {
-            // The first two never end.
+            // The first three never end.
             () = accept(listener, &router, CONNECTIONS, &stopping, &mut connections) => {}
             served = axum::serve(operator, operator::router(&shared)) => {
                 served.map_err(ServeError::Runtime)?;
             }
-            () = signals.next() => tracing::info!("shutting down"),
+            () = serve_doors(doors, &shared) => {}
+            () = next_of(&mut signals) => tracing::info!("shutting down"),
             _ = stopped.wait_for(|stop| *stop) => {}
         }
         shared.stop();
         let _ = timeout(LAST, async { while connections.join_next().await.is_some() {} }).await;
         Ok(())
+    }
+}
+
+/// Serves on listeners that only the agent reaches, as they come; never ends.
+async fn serve_doors(mut doors: UnboundedReceiver<std::net::TcpListener>, shared: &Arc<Shared>) {
+    // Dropped with this future, and with it every connection.
+    let mut accepting = JoinSet::new();
+    while let Some(door) = doors.recv().await {
+        let listener = door.set_nonblocking(true).and_then(|()| TcpListener::from_std(door));
+        let listener = match listener {
+            Ok(listener) => listener,
+            Err(error) => {
+                tracing::error!(%error, "a door could not be opened");
+                continue;
+            }
+        };
+        let (router, stopping) = (routes::router(shared, Guard::Door), shared.stop_signal());
+        accepting.spawn(async move {
+            let mut connections = JoinSet::new();
+            accept(listener, &router, CONNECTIONS, &stopping, &mut connections).await;
+        });
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Waits for the next signal, for ever if signals are for somebody else.
+async fn next_of(signals: &mut Option<Signals>) {
+    match signals {
+        Some(signals) => signals.next().await,
+        None => std::future::pending().await,
     }
 }
 

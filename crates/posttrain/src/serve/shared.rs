@@ -6,12 +6,13 @@ use super::views;
 use crate::fault::Fault;
 use crate::grade::Grading;
 use crate::intake::Intake;
-use crate::ledger::{Event, Ledger, LedgerError, State};
+use crate::ledger::{EndReason, Event, Ledger, LedgerError, State};
 use std::collections::BTreeSet;
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use worlds::{Part, TaskSpec};
 
 /// The run itself.
@@ -20,8 +21,8 @@ pub(super) struct Run {
     pub(super) ledger: Ledger,
     /// Requests in flight that may still become submissions.
     pub(super) arriving: u64,
-    /// Whether the operator asked for the end.
-    pub(super) end_asked: bool,
+    /// Why the run is to end before its time is up, if it is.
+    pub(super) end_asked: Option<EndReason>,
 }
 
 impl Run {
@@ -37,7 +38,7 @@ impl Run {
     pub(super) fn is_over(&self) -> bool {
         let state = self.ledger.state();
         state.ended().is_some()
-            || self.end_asked
+            || self.end_asked.is_some()
             || (state.spending().is_started() && self.ledger.left_ms() == 0)
     }
 }
@@ -62,6 +63,8 @@ pub(super) struct Shared {
     stopping: AtomicBool,
     /// Turns true with it; the network looks at it.
     stop: watch::Sender<bool>,
+    /// Listeners that only the agent reaches, on their way to the network's thread.
+    doors: mpsc::UnboundedSender<TcpListener>,
     /// Why the server ends, if through a fault.
     fault: Mutex<Option<Fault>>,
 }
@@ -73,6 +76,7 @@ impl Shared {
         intake: Intake,
         grading: Grading,
         ledger: Ledger,
+        doors: mpsc::UnboundedSender<TcpListener>,
     ) -> Self {
         let lines = watch::Sender::new(ledger.head().0);
         Self {
@@ -82,11 +86,12 @@ impl Shared {
             intake,
             grading,
             snapshots: Mutex::new(()),
-            run: Mutex::new(Run { ledger, arriving: 0, end_asked: false }),
+            run: Mutex::new(Run { ledger, arriving: 0, end_asked: None }),
             woken: Condvar::new(),
             lines,
             stopping: AtomicBool::new(false),
             stop: watch::Sender::new(false),
+            doors,
             fault: Mutex::new(None),
         }
     }
@@ -163,6 +168,12 @@ impl Shared {
 
     pub(super) fn stop_signal(&self) -> watch::Receiver<bool> {
         self.stop.subscribe()
+    }
+
+    /// Serves on one more listener, without asking for the token.
+    pub(super) fn open_door(&self, listener: TcpListener) {
+        // A server that has stopped serves nobody.
+        let _ = self.doors.send(listener);
     }
 
     /// Has everything end.

@@ -90,6 +90,13 @@ impl Arrival {
             }
         };
         let appended = shared.append(&mut run, event);
+        drop(run);
+        if let Some(code) = shared.config.code.as_ref().filter(|_| appended.is_ok())
+            && let Err(error) = code.take(id)
+        {
+            // It says how the agent came there, and nothing about the score.
+            tracing::warn!(%error, id, "the agent's code could not be kept");
+        }
         drop(one_at_a_time);
         match appended {
             Ok(()) => received,

@@ -5,11 +5,15 @@
 mod adapters;
 mod audits;
 mod bases;
+mod boxes;
 mod commands;
 mod fixture;
 mod graders;
 mod hostile;
+mod hostile_agents;
 mod intake;
 mod kills;
 mod restarts;
+mod running;
+mod runs;
 mod served;

@@ -1,0 +1,187 @@
+//! `posttrain run`.
+
+use super::grading::{GradingArgs, this_program};
+use super::{UsageError, exit, output};
+use anyhow::{Context as _, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+use clap::Args;
+use jail::limits::Gpus;
+use jail::program::{Isolation, ProgramLimits};
+use jail::python::{PythonEnv, PythonError};
+use posttrain::agents::Mode;
+use posttrain::run::{RunError, RunResult, RunSettings};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use tasks::units::{ByteSize, Span};
+
+#[derive(Debug, Args)]
+pub(super) struct RunArgs {
+    /// The suite, with its sealed half.
+    suite: Utf8PathBuf,
+    /// The task.
+    #[arg(long)]
+    task: String,
+    /// The agent: one of `posttrain agents`, or a folder with `agent.toml`.
+    #[arg(long)]
+    agent: String,
+    /// The base model, a folder in Hugging Face's form.
+    #[arg(long, value_name = "DIR")]
+    base: Utf8PathBuf,
+    /// The folder of the run; a run that is there goes on.
+    #[arg(long, value_name = "DIR")]
+    out: Utf8PathBuf,
+    /// How the agent may train: `free`, `sft-only`, `rl-oriented`.
+    #[arg(long, default_value = "free")]
+    mode: Mode,
+    /// What the agent gets as `SEED`.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// How the agent is kept apart from this machine: `t1` or `t2`, the weakest tier that is accepted,
+    /// or `none`.
+    #[arg(long, default_value = "t2")]
+    isolation: Isolation,
+    /// Memory of the agent.
+    #[arg(long, value_name = "SIZE", default_value_t = ProgramLimits::default().memory)]
+    memory: ByteSize,
+    /// Processes and threads of the agent.
+    #[arg(long, value_name = "COUNT", default_value_t = ProgramLimits::default().processes)]
+    processes: u64,
+    /// Processors' worth of time for the agent; default: all. Needs tier t1.
+    #[arg(long, value_name = "COUNT")]
+    cpus: Option<NonZeroU32>,
+    /// GPUs that the agent may use: `none`, `all`, or indices such as `0,2`.
+    #[arg(long, value_name = "GPUS", default_value_t = Gpus::None)]
+    gpus: Gpus,
+    /// What the agent's folders may hold; a run that holds more is ended.
+    #[arg(long, value_name = "SIZE", default_value_t = ProgramLimits::default().disk)]
+    disk: ByteSize,
+    /// Time between SIGTERM and SIGKILL when the agent's time is over.
+    #[arg(long, value_name = "TIME", default_value_t = Span::seconds(10))]
+    grace: Span,
+    /// The folder with the programs of the toolbox (`rl`, `sandbox`). Default: this program's.
+    #[arg(long, value_name = "DIR")]
+    toolbox: Option<Utf8PathBuf>,
+    /// A folder of shared libraries for `rl` in the toolbox, such as `torch/lib` of a Python.
+    #[arg(long, value_name = "DIR")]
+    toolbox_libraries: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    grading: GradingArgs,
+}
+
+impl RunArgs {
+    fn settings(&self) -> Result<RunSettings> {
+        let program = this_program()?;
+        let beside = program.parent().unwrap_or(Utf8Path::new("/"));
+        let python = match PythonEnv::locate() {
+            Ok(python) => Some(python),
+            Err(PythonError::NotFound { .. }) => {
+                tracing::warn!("no Python environment was found: the agent has the system's");
+                None
+            }
+            Err(error) => return Err(UsageError(error.to_string()).into()),
+        };
+        let grading = &self.grading;
+        Ok(RunSettings {
+            suite: self.suite.clone(),
+            task: self.task.clone(),
+            agent: self.agent.clone(),
+            base: self.base.clone(),
+            budget: grading.budget()?,
+            mode: self.mode,
+            protocol: grading.protocol(),
+            aggregate: grading.aggregate(),
+            submissions: grading.limits()?,
+            seed: self.seed,
+            out: self.out.clone(),
+            isolation: self.isolation,
+            limits: ProgramLimits {
+                memory: self.memory,
+                processes: self.processes,
+                cpus: self.cpus,
+                gpus: self.gpus.clone(),
+                disk: self.disk,
+                ..ProgramLimits::default()
+            },
+            grace: self.grace.0,
+            python,
+            toolbox: self.toolbox.clone().unwrap_or_else(|| beside.to_owned()),
+            libraries: self.toolbox_libraries.clone(),
+            grader: grading.grader(),
+            grading_limit: grading.grading_limit.0,
+            device: grading.device.clone(),
+            device_lock: grading.device_lock.clone(),
+            program,
+        })
+    }
+}
+
+pub(super) fn run(args: &RunArgs) -> Result<u8> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))
+            .context("failed to watch for signals")?;
+    }
+    let result = match posttrain::run::run(&args.settings()?, &interrupted) {
+        Ok(result) => result,
+        Err(error @ (RunError::Usage(_) | RunError::Agent(_))) => {
+            return Err(UsageError(with_reasons(&error)).into());
+        }
+        Err(error @ RunError::Interrupted) => {
+            output::note(&error.to_string());
+            return Ok(exit::INTERRUPTED);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    print(&result)?;
+    Ok(if result.findings.is_empty() { exit::SUCCESS } else { exit::FINDINGS })
+}
+
+fn print(result: &RunResult) -> Result<()> {
+    let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.4}"));
+    output::line(&format!(
+        "agent       {} on {}, mode {} (held by {}), seed {}",
+        result.agent.0,
+        result.task,
+        result.mode,
+        serde_json::to_value(result.mode_held_by)?.as_str().unwrap_or_default(),
+        result.seed
+    ))?;
+    output::line(&format!("isolation   {}", result.isolation))?;
+    let ended = result.ended.as_ref().map_or("not started".to_owned(), ToString::to_string);
+    output::line(&format!("ended       {ended}"))?;
+    if let Some(metrics) = &result.metrics {
+        output::line(&format!(
+            "shown       base {}, best {:.4}, improvement {}, {} submissions",
+            number(metrics.baseline),
+            metrics.best,
+            number(metrics.improvement),
+            metrics.submissions
+        ))?;
+        output::line(&format!(
+            "test        base {}, best {}, last {}, improvement {}",
+            number(metrics.final_base),
+            number(metrics.final_best),
+            number(metrics.final_last),
+            number(metrics.final_improvement)
+        ))?;
+    }
+    if let Some((low, high)) = result.interval {
+        output::line(&format!("interval    {low:.4} to {high:.4} (95 %, items in pairs)"))?;
+    }
+    for finding in &result.findings {
+        output::line(&format!("audit       {finding}"))?;
+    }
+    if let Some(head) = result.head {
+        output::line(&format!("head        {head}"))?;
+    }
+    Ok(())
+}
+
+fn with_reasons(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", with_reasons(source)),
+        None => error.to_string(),
+    }
+}

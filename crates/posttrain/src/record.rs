@@ -1,0 +1,188 @@
+//! The agent's code as it was at each submission, by content.
+//!
+//! ```text
+//! snapshots/0003.json          {version, submission, hash, files: [{path, hash, bytes}], left_out}
+//! snapshots/files/<hash>       the content of a file; equal contents are kept once
+//! ```
+//!
+//! The folder belongs to the agent, so nothing of it is trusted: no link is followed, and there are
+//! bounds on what is read. What is beyond them is named, and not kept.
+
+use crate::digest::Digest;
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
+use serde::{Deserialize, Serialize};
+use std::io;
+use tasks::{collect, files};
+
+/// The version of lists of files.
+const VERSION: u32 = 1;
+/// Bytes of one file.
+const FILE: u64 = 4 << 20;
+/// Bytes of all files together.
+const TOTAL: u64 = 64 << 20;
+/// Files and folders that are looked at.
+const ENTRIES: usize = 10_000;
+/// Folders inside folders.
+const DEPTH: usize = 16;
+/// Paths that are named as left out.
+const NAMED: usize = 64;
+
+/// Where an agent's code is, and where it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeSnapshots {
+    /// The agent's folder.
+    pub code: Utf8PathBuf,
+    /// The folder of snapshots.
+    pub folder: Utf8PathBuf,
+}
+
+/// The files of one snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodeSnapshot {
+    version: u32,
+    /// The submission that it was taken at.
+    pub submission: u64,
+    /// The hash of the list of files: equal ones have the same code.
+    pub hash: Digest,
+    /// The files, by path.
+    pub files: Vec<CodeFile>,
+    /// What was not kept: links, large files, what is beyond the bounds. At most 64 are named.
+    pub left_out: Vec<String>,
+}
+
+/// A file of a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodeFile {
+    /// Its path in the agent's folder.
+    pub path: String,
+    /// The hash of its content.
+    pub hash: Digest,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl CodeSnapshots {
+    /// Keeps the code as it is now, for a submission.
+    ///
+    /// # Errors
+    /// An I/O error of reading the agent's folder or of writing ours.
+    pub fn take(&self, submission: u64) -> io::Result<CodeSnapshot> {
+        let store = self.folder.join("files");
+        fs::create_dir_all(&store)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let top = openat(CWD, self.code.as_std_path(), flags, Mode::empty())?;
+        let mut taking =
+            Taking { store, files: Vec::new(), left_out: Vec::new(), seen: 0, bytes: 0 };
+        taking.take_folder(&top, Utf8Path::new(""), 0)?;
+        let Taking { mut files, mut left_out, .. } = taking;
+        files.sort();
+        left_out.sort();
+        left_out.truncate(NAMED);
+        let hash = Digest::of(&serde_json::to_vec(&files)?);
+        let snapshot = CodeSnapshot { version: VERSION, submission, hash, files, left_out };
+        files::write_json(&self.folder.join(format!("{submission:04}.json")), &snapshot)?;
+        Ok(snapshot)
+    }
+}
+
+/// A snapshot that is being taken.
+struct Taking {
+    store: Utf8PathBuf,
+    files: Vec<CodeFile>,
+    left_out: Vec<String>,
+    seen: usize,
+    bytes: u64,
+}
+
+impl Taking {
+    fn take_folder(&mut self, folder: &OwnedFd, path: &Utf8Path, depth: usize) -> io::Result<()> {
+        for entry in Dir::read_from(folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let Ok(name) = name.to_str() else {
+                self.left_out.push(path.join(name.to_string_lossy().as_ref()).into_string());
+                continue;
+            };
+            let inside = path.join(name);
+            self.seen += 1;
+            // Gone meanwhile, or too much.
+            let about = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+            let kind = about.ok().map(|about| FileType::from_raw_mode(about.st_mode));
+            let is_kept = match kind {
+                _ if self.seen > ENTRIES => false,
+                Some(FileType::Directory) if depth < DEPTH => {
+                    let flags =
+                        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                    match openat(folder, name, flags, Mode::empty()) {
+                        Ok(below) => {
+                            self.take_folder(&below, &inside, depth + 1)?;
+                            true
+                        }
+                        Err(_) => false,
+                    }
+                }
+                Some(FileType::RegularFile) => self.take_file(folder, name, &inside)?,
+                _ => false,
+            };
+            if !is_kept && self.left_out.len() < NAMED {
+                self.left_out.push(inside.into_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a file, unless it is too large or not a plain one.
+    fn take_file(&mut self, folder: &OwnedFd, name: &str, path: &Utf8Path) -> io::Result<bool> {
+        let limit = FILE.min(TOTAL - self.bytes);
+        let Ok(found) = collect::find(folder, name, limit) else { return Ok(false) };
+        let Ok(content) = found.read() else { return Ok(false) };
+        let hash = Digest::of(&content);
+        let kept = self.store.join(hash.to_string());
+        if !kept.exists() {
+            files::write_atomic(&kept, &content)?;
+        }
+        let bytes = content.len() as u64;
+        self.bytes += bytes;
+        self.files.push(CodeFile { path: path.as_str().to_owned(), hash, bytes });
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_code_has_one_hash_and_nothing_outside_is_followed() {
+        let kept = tempfile::tempdir().unwrap();
+        let folder = Utf8Path::from_path(kept.path()).unwrap();
+        let code = folder.join("code");
+        fs::create_dir_all(code.join("deep/er")).unwrap();
+        fs::write(code.join("train.py"), "print(1)").unwrap();
+        fs::write(code.join("deep/er/a.py"), "print(2)").unwrap();
+        fs::write(folder.join("secret"), "secret").unwrap();
+        std::os::unix::fs::symlink(folder.join("secret"), code.join("link")).unwrap();
+        std::os::unix::fs::symlink("/", code.join("root")).unwrap();
+        fs::File::create(code.join("huge")).unwrap().set_len(FILE + 1).unwrap();
+        let snapshots = CodeSnapshots { code: code.clone(), folder: folder.join("snapshots") };
+        let first = snapshots.take(1).unwrap();
+        let paths: Vec<&str> = first.files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["deep/er/a.py", "train.py"]);
+        assert_eq!(first.left_out, ["huge", "link", "root"]);
+        assert_eq!(snapshots.take(2).unwrap().hash, first.hash);
+        fs::write(code.join("train.py"), "print(3)").unwrap();
+        assert_ne!(snapshots.take(3).unwrap().hash, first.hash);
+        let contents = fs::read_dir(folder.join("snapshots/files")).unwrap().count();
+        assert_eq!(contents, 3, "each content once");
+        let text = fs::read(folder.join("snapshots/0001.json")).unwrap();
+        assert_eq!(serde_json::from_slice::<CodeSnapshot>(&text).unwrap(), first);
+    }
+}

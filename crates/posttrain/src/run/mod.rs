@@ -1,0 +1,20 @@
+//! A run: an agent in its box, a grading server beside it, and what came of it.
+//!
+//! ```text
+//! run.toml          what was asked for; started again, a run must be asked for the same
+//! workspace/ agent/ toolbox/ views/     what the agent sees ([`crate::workspace`])
+//! agent.log         what it printed
+//! snapshots/        its code at each submission ([`crate::record`])
+//! sealed/           ledger, snapshots of models, results; `agent.json` once the agent has ended
+//! result.json       how it was kept apart, how it ended, scores, audit
+//! ```
+
+mod folder;
+mod result;
+mod settings;
+mod story;
+mod watch;
+
+pub use result::{IsolationReport, RunResult};
+pub use settings::RunSettings;
+pub use story::{RunError, run};

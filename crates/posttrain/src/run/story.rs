@@ -1,0 +1,242 @@
+//! The story of a run.
+
+use super::folder::{AgentEnd, RunFolder};
+use super::result::{IsolationReport, RunResult, VERSION};
+use super::settings::{RunRecord, RunSettings};
+use super::watch::{LOOK, Start, boxed_python, libraries_seen, watch};
+use crate::agents::{AgentError, AgentFolder, Need};
+use crate::audit::{AuditError, audit};
+use crate::clock::ClockMode;
+use crate::record::CodeSnapshots;
+use crate::serve::{GradingServer, Phase, RunHandle, ServeConfig, ServeError};
+use crate::workspace::{Instructions, Toolbox, ToolboxError, Workspace};
+use jail::limits::Gpus;
+use jail::program::{Isolation, ProgramError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle, sleep};
+use std::time::Duration;
+use tasks::files;
+use tasks::units::Span;
+use web::token::Token;
+use worlds::{FolderError, Suite, SuiteError, TaskFolder};
+
+/// Why a run did not start, or ended without a result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A mistake of the caller.
+    #[error("{0}")]
+    Usage(String),
+    /// The agent cannot be used.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// The suite cannot be used.
+    #[error("failed to open the suite")]
+    Suite(#[from] SuiteError),
+    /// The task cannot be used.
+    #[error("failed to open the task")]
+    Task(#[from] FolderError),
+    /// There is no toolbox.
+    #[error(transparent)]
+    Toolbox(#[from] ToolboxError),
+    /// The agent's box failed.
+    #[error("failed to run the agent")]
+    Program(#[from] ProgramError),
+    /// The grading server failed.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// The audit failed.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+    /// A file could not be read or written.
+    #[error("failed to read or write a file of the run")]
+    Io(#[from] std::io::Error),
+    /// The run was interrupted, and its clock stopped.
+    #[error("the run was interrupted; start it again with the same flags, and it goes on")]
+    Interrupted,
+}
+
+impl From<crate::Fault> for RunError {
+    fn from(fault: crate::Fault) -> Self {
+        Self::Serve(fault.into())
+    }
+}
+
+/// Carries out a run, or goes on with one: scores the base, has the agent work until its time is over or
+/// it has ended, scores base, best and last, and audits what is there. Once `interrupted` is set, the
+/// agent is ended, the clock stopped, and the run left to be taken up again.
+///
+/// # Errors
+/// [`RunError`].
+pub fn run(settings: &RunSettings, interrupted: &AtomicBool) -> Result<RunResult, RunError> {
+    let agent = AgentFolder::find(&settings.agent)?;
+    agent.check_mode(settings.mode)?;
+    let toolbox =
+        Toolbox::find(&settings.toolbox, &settings.program, settings.libraries.as_deref())?;
+    check_needs(settings, &agent, &toolbox)?;
+    let task = Suite::open(&settings.suite)?.task(&settings.task)?;
+
+    let record = RunRecord::new(settings, (&agent.spec().name, agent.digest()))?;
+    let folder = RunFolder::claim(&settings.out, &record)?;
+    let workspace = Workspace::new(folder.path(), &settings.base)?;
+    workspace.build(&task, &instructions(settings, &task, &workspace, &toolbox))?;
+    agent.write(&workspace.agent())?;
+    let python = boxed_python(settings)?;
+    let libraries = libraries_seen(settings, &toolbox, python.as_ref())?;
+    toolbox.write(&workspace.toolbox(), settings.mode, libraries.as_deref())?;
+
+    // A new one at each start: no record has it.
+    let token = tasks::stream::unguessable()?;
+    let server = GradingServer::open(serve_config(settings, &folder, &workspace, &token)?)?;
+    let (handle, address) = (server.handle(), server.address());
+    let served = thread::spawn(move || server.run_beside());
+
+    let start = Start {
+        settings,
+        agent: &agent,
+        workspace: &workspace,
+        toolbox: &toolbox,
+        python: python.as_ref(),
+        address,
+        token: &token,
+    };
+    let watched = watch(&start, &handle, &folder, interrupted);
+    if watched.is_err() {
+        // Nobody works until it is started again.
+        handle.pause().map_err(crate::Fault::from)?;
+    }
+    let served = wait_for_scores(served, &handle, watched.is_err(), interrupted);
+    let end = watched?;
+    served?;
+    if handle.phase() != Phase::Final {
+        return Err(RunError::Interrupted);
+    }
+
+    let result = conclude(settings, &agent, &folder, end)?;
+    files::write_json(&folder.path().join("result.json"), &result)?;
+    Ok(result)
+}
+
+/// Waits for the server, which ends after the final scores, or now if there can be none.
+fn wait_for_scores(
+    served: JoinHandle<Result<(), ServeError>>,
+    handle: &RunHandle,
+    has_failed: bool,
+    interrupted: &AtomicBool,
+) -> Result<(), RunError> {
+    while !served.is_finished() {
+        if has_failed || interrupted.load(Ordering::SeqCst) {
+            handle.stop();
+        }
+        sleep(LOOK);
+    }
+    // A panic there is one here.
+    let served = served.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    Ok(served?)
+}
+
+fn check_needs(
+    settings: &RunSettings,
+    agent: &AgentFolder,
+    toolbox: &Toolbox,
+) -> Result<(), RunError> {
+    let name = &agent.spec().name;
+    for need in &agent.spec().needs {
+        let what = match need {
+            Need::Rl if !toolbox.has("rl") => format!(
+                "`{name}` needs `rl`, which is not in `{}`; name its folder with --toolbox",
+                settings.toolbox
+            ),
+            Need::Gpu if settings.limits.gpus == Gpus::None => {
+                format!("`{name}` needs a GPU; name some with --gpus")
+            }
+            Need::Host(host) if settings.isolation != Isolation::None => format!(
+                "`{name}` needs the host {host}, and a box reaches none; `--isolation none` does \
+                 without a box, and every result says so"
+            ),
+            Need::Rl | Need::Gpu | Need::Node | Need::Host(_) => continue,
+        };
+        return Err(RunError::Usage(what));
+    }
+    Ok(())
+}
+
+fn instructions<'a>(
+    settings: &RunSettings,
+    task: &'a TaskFolder,
+    workspace: &'a Workspace,
+    toolbox: &Toolbox,
+) -> Instructions<'a> {
+    Instructions {
+        task: task.spec(),
+        base: workspace.base_name(),
+        mode: settings.mode,
+        protocol: settings.protocol,
+        budget: Span(Duration::from_millis(settings.budget.limit_ms)),
+        is_paused: settings.budget.clock == ClockMode::Paused,
+        limits: settings.submissions,
+        has_rl: toolbox.has("rl"),
+    }
+}
+
+fn serve_config(
+    settings: &RunSettings,
+    folder: &RunFolder,
+    workspace: &Workspace,
+    token: &str,
+) -> Result<ServeConfig, RunError> {
+    let bad_token = |error: web::token::BadToken| RunError::Usage(error.to_string());
+    let in_box = Workspace::in_box(None, String::new()).workspace.join("output");
+    Ok(ServeConfig {
+        // Any free port: an agent in a box does not see it, and one without a box needs the token.
+        listen: ([127, 0, 0, 1], 0).into(),
+        token: Token::new(token, 16).map_err(bad_token)?,
+        sealed: folder.sealed(),
+        suite: settings.suite.clone(),
+        task: settings.task.clone(),
+        base: settings.base.clone(),
+        output: workspace.output(),
+        aliases: vec![in_box],
+        views: Some(workspace.views()),
+        protocol: settings.protocol,
+        aggregate: settings.aggregate,
+        budget: settings.budget,
+        limits: settings.submissions,
+        grader: settings.grader.clone(),
+        grading_limit: settings.grading_limit,
+        device: settings.device.clone(),
+        device_lock: settings.device_lock.clone(),
+        launcher: settings.program.clone(),
+        until_final: true,
+        code: Some(CodeSnapshots {
+            code: workspace.code(),
+            folder: folder.path().join("snapshots"),
+        }),
+    })
+}
+
+fn conclude(
+    settings: &RunSettings,
+    agent: &AgentFolder,
+    folder: &RunFolder,
+    end: Option<AgentEnd>,
+) -> Result<RunResult, RunError> {
+    let audited = audit(&folder.sealed(), None)?;
+    let (isolation, ended) = match end {
+        Some(AgentEnd { isolation, report }) => (isolation, Some(report)),
+        None => (IsolationReport::new(settings.isolation.to_string(), None), None),
+    };
+    Ok(RunResult {
+        version: VERSION,
+        task: settings.task.clone(),
+        agent: (agent.spec().name.clone(), agent.digest()),
+        mode: settings.mode,
+        mode_held_by: settings.mode.held_by(),
+        seed: settings.seed,
+        isolation,
+        ended,
+        metrics: audited.metrics,
+        interval: audited.interval,
+        findings: audited.findings,
+        head: audited.head,
+    })
+}

@@ -1,0 +1,66 @@
+//! Where an agent finds its things, and the variables that say so.
+
+use crate::agents::Mode;
+use camino::Utf8PathBuf;
+
+/// Paths as the agent sees them: a box's, or the host's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentPlaces {
+    /// The workspace.
+    pub workspace: Utf8PathBuf,
+    /// The agent's own folder.
+    pub agent: Utf8PathBuf,
+    /// The toolbox.
+    pub toolbox: Utf8PathBuf,
+    /// The Python interpreter, if there is one.
+    pub python: Option<Utf8PathBuf>,
+    /// The grading server.
+    pub url: String,
+}
+
+/// What an agent is told about its run.
+#[derive(Debug, Clone, Copy)]
+pub struct RunInfo<'a> {
+    /// The task.
+    pub task: &'a str,
+    /// The name of the base.
+    pub base: &'a str,
+    /// The mode.
+    pub mode: Mode,
+    /// The seed.
+    pub seed: u64,
+    /// The token.
+    pub token: &'a str,
+}
+
+/// The whole environment of an agent: nothing of the host's is in it.
+pub fn environment(places: &AgentPlaces, told: &RunInfo<'_>) -> Vec<(String, String)> {
+    let inside = |name: &str| places.workspace.join(name).into_string();
+    let bin = places.python.as_ref().and_then(|python| python.parent());
+    let system = "/usr/local/bin:/usr/bin:/bin";
+    let path = match bin {
+        Some(bin) => format!("{}/bin:{bin}:{system}", places.toolbox),
+        None => format!("{}/bin:{system}", places.toolbox),
+    };
+    let mut all = vec![
+        ("BASE_MODEL", told.base.to_owned()),
+        ("DATA_PATH", inside("data")),
+        ("GRADING_SERVER_URL", places.url.clone()),
+        ("GRADING_TOKEN", told.token.to_owned()),
+        ("HOME", "/tmp".to_owned()),
+        ("LANG", "C.UTF-8".to_owned()),
+        ("MODE", told.mode.name().to_owned()),
+        ("MODEL_PATH", inside(&format!("models/{}", told.base))),
+        ("OUTPUT_DIR", inside("output")),
+        ("PATH", path),
+        ("PYTHONUNBUFFERED", "1".to_owned()),
+        ("SEED", told.seed.to_string()),
+        ("TASK", told.task.to_owned()),
+        ("TMPDIR", "/tmp".to_owned()),
+        ("TOOLBOX", places.toolbox.as_str().to_owned()),
+        ("WORKSPACE", places.workspace.as_str().to_owned()),
+    ];
+    // `rl` runs programs of a policy with it.
+    all.extend(places.python.iter().map(|python| ("MLE_PYTHON", python.as_str().to_owned())));
+    all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
