@@ -98,7 +98,7 @@ fn person_in_the_process_of_an_agent_makes_a_run_that_repeats() {
     let wrong = run(&task, &folder.join("three"), "http://127.0.0.1:1", &person);
     let refused = program().args(wrong).output().unwrap();
     let text = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && text.contains("`--guide` is a folder"), "{text}");
+    assert!(!refused.status.success() && text.contains("the guide is a folder"), "{text}");
     // What a person drops with their advice is not trained on.
     let store = folder.join("store-one");
     let all = said(&agents(&["guide", "verdicts", "--store", store.as_str()]));

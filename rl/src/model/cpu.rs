@@ -547,7 +547,13 @@ mod tests {
             dense_layers: vec![0],
         };
         for mixture in [None, Some(mixture)] {
-            let config = Qwen3Config { mixture, ..Qwen3Config::tiny(60, 1, 2) };
+            // As many inputs as oneDNN is to have.
+            let config = Qwen3Config {
+                mixture,
+                hidden_size: 512,
+                num_hidden_layers: 2,
+                ..Qwen3Config::tiny(60, 1, 2)
+            };
             let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(3));
             let ids: Vec<i64> = (0..26).map(|i| (i * 7) % 60).collect();
             let plain = model.forward(&Packed::new(ids.chunks(13), Device::Cpu)).view([2, 13, 60]);
@@ -576,7 +582,8 @@ mod tests {
                         reach: to,
                         all_begin: from == 0,
                     };
-                    let hidden = model.forward_cached(&new, &mut cache).view([-1, 128]);
+                    let hidden =
+                        model.forward_cached(&new, &mut cache).view([-1, config.hidden_size]);
                     model.logits(&hidden).view([2, to - from, 60])
                 };
                 PLAIN.set(true);

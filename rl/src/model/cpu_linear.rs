@@ -23,9 +23,14 @@ pub enum CpuLinear {
     Auto,
     /// MKL always; no copies of weights.
     Mkl,
-    /// oneDNN always.
+    /// oneDNN for all weights of at least 512 inputs.
     Onednn,
 }
+
+/// The fewest inputs of a weight that oneDNN multiplies by. For fewer than some 450 libtorch's oneDNN
+/// (2.11) takes other kernels (`gemm:jit` in the output of `ONEDNN_VERBOSE=1`), and with these one run in
+/// five of a test ended with a damaged heap (`docs/LOG.md`).
+const LEAST_INPUTS: i64 = 512;
 
 /// The fewest multiplications and additions of a product for which calling oneDNN pays, where its
 /// kernels are the faster ones.
@@ -35,8 +40,6 @@ const LEAST_ROWS: i64 = 4;
 /// The same for a product of whole sequences with a gradient: rows are converted for oneDNN, and
 /// what it gives is converted back, three times each way.
 const LEAST_TRAINED_WORK: i64 = 1 << 24;
-/// The elements of a weight from which that saves more than rows of zeros and conversions cost.
-const LEAST_TRAINED_WEIGHT: i64 = 1 << 18;
 /// The rows for which MKL's AVX-512 kernels are slow on a weight of at least [`LEAST_WEIGHT`]
 /// elements. From 16 rows on it has others.
 const FEW_ROWS: RangeInclusive<i64> = 8..=15;
@@ -48,14 +51,21 @@ impl CpuLinear {
         *self == Self::Auto
     }
 
-    /// The numbers of rows for which oneDNN multiplies by a weight of so many elements; none if it
-    /// never does.
-    pub(crate) fn rows(self, weight: i64) -> Option<RangeInclusive<i64>> {
-        self.rows_on(Processor::this(), weight).filter(|_| onednn::is_available())
+    /// The numbers of rows for which oneDNN multiplies by a weight `[outputs, inputs]`; none if it never
+    /// does.
+    pub(crate) fn rows(self, outputs: i64, inputs: i64) -> Option<RangeInclusive<i64>> {
+        self.rows_on(Processor::this(), outputs, inputs).filter(|_| onednn::is_available())
     }
 
-    fn rows_on(self, processor: Processor, weight: i64) -> Option<RangeInclusive<i64>> {
+    fn rows_on(
+        self,
+        processor: Processor,
+        outputs: i64,
+        inputs: i64,
+    ) -> Option<RangeInclusive<i64>> {
+        let weight = outputs * inputs;
         match (self, processor) {
+            _ if inputs < LEAST_INPUTS => None,
             (Self::Onednn, _) => Some(1..=i64::MAX),
             (Self::Auto, Processor::OtherAvx512) => {
                 let weight = weight.max(1);
@@ -67,17 +77,18 @@ impl CpuLinear {
     }
 }
 
-/// Whether oneDNN multiplies so many rows of whole sequences by a weight of so many elements, and
+/// Whether oneDNN multiplies so many rows of whole sequences by a weight `[outputs, inputs]`, and
 /// computes the gradients of that.
-pub(super) fn trains(rows: i64, weight: i64) -> bool {
-    trains_on(Processor::this(), rows, weight) && onednn::is_available()
+pub(super) fn trains(rows: i64, outputs: i64, inputs: i64) -> bool {
+    trains_on(Processor::this(), rows, outputs, inputs) && onednn::is_available()
 }
 
 /// On Intel's processors MKL is the faster one for many rows.
-fn trains_on(processor: Processor, rows: i64, weight: i64) -> bool {
+fn trains_on(processor: Processor, rows: i64, outputs: i64, inputs: i64) -> bool {
+    // The gradient of the rows is a product with as many inputs as the weight has outputs.
     processor == Processor::OtherAvx512
-        && weight >= LEAST_TRAINED_WEIGHT
-        && rows.saturating_mul(weight) >= LEAST_TRAINED_WORK
+        && inputs.min(outputs) >= LEAST_INPUTS
+        && rows.saturating_mul(outputs * inputs) >= LEAST_TRAINED_WORK
 }
 
 impl fmt::Display for CpuLinear {
@@ -137,38 +148,45 @@ mod tests {
 
     #[test]
     fn choice_follows_from_processor_weight_and_rows() {
-        let takes = |choice: CpuLinear, processor, weight, rows| {
-            choice.rows_on(processor, weight).is_some_and(|taken| taken.contains(&rows))
+        let takes = |choice: CpuLinear, processor, outputs, rows| {
+            let taken = choice.rows_on(processor, outputs, LEAST_INPUTS);
+            taken.is_some_and(|taken| taken.contains(&rows))
         };
         let (intel, other, narrow) =
             (Processor::IntelAvx512, Processor::OtherAvx512, Processor::Other);
         for processor in [intel, other, narrow] {
             assert!(takes(CpuLinear::Onednn, processor, 1, 1));
-            assert!(!takes(CpuLinear::Mkl, processor, 1 << 30, 10));
+            assert!(!takes(CpuLinear::Mkl, processor, 1 << 21, 10));
+            // Whatever is asked for, few inputs are not for oneDNN.
+            for choice in [CpuLinear::Auto, CpuLinear::Onednn] {
+                assert_eq!(choice.rows_on(processor, 1 << 30, LEAST_INPUTS - 1), None);
+            }
         }
-        assert!(!takes(CpuLinear::Auto, narrow, 1 << 30, 10));
-        for (weight, rows, is_taken) in
-            [(1 << 19, 7, false), (1 << 19, 8, true), (1 << 30, 16, false), (500_000, 8, false)]
+        assert!(!takes(CpuLinear::Auto, narrow, 1 << 21, 10));
+        for (outputs, rows, is_taken) in
+            [(1 << 10, 7, false), (1 << 10, 8, true), (1 << 21, 16, false), (1_000, 8, false)]
         {
-            assert_eq!(takes(CpuLinear::Auto, intel, weight, rows), is_taken, "{weight} {rows}");
+            assert_eq!(takes(CpuLinear::Auto, intel, outputs, rows), is_taken, "{outputs} {rows}");
         }
-        for (weight, rows, is_taken) in
-            [(1 << 14, 63, false), (1 << 14, 64, true), (1 << 30, 3, false), (1 << 30, 4, true)]
+        for (outputs, rows, is_taken) in
+            [(1 << 5, 63, false), (1 << 5, 64, true), (1 << 21, 3, false), (1 << 21, 4, true)]
         {
-            assert_eq!(takes(CpuLinear::Auto, other, weight, rows), is_taken, "{weight} {rows}");
+            assert_eq!(takes(CpuLinear::Auto, other, outputs, rows), is_taken, "{outputs} {rows}");
         }
     }
 
     #[test]
     fn updates_use_onednn_where_it_has_the_wider_kernels_and_products_are_large() {
-        for (processor, rows, weight, is_taken) in [
-            (Processor::OtherAvx512, 1 << 6, 1 << 18, true),
-            (Processor::OtherAvx512, (1 << 6) - 1, 1 << 18, false),
-            (Processor::OtherAvx512, i64::MAX, (1 << 18) - 1, false),
-            (Processor::IntelAvx512, 1 << 12, 1 << 20, false),
-            (Processor::Other, 1 << 12, 1 << 20, false),
+        for (processor, rows, outputs, inputs, is_taken) in [
+            (Processor::OtherAvx512, 1 << 6, 512, 512, true),
+            (Processor::OtherAvx512, (1 << 6) - 1, 512, 512, false),
+            (Processor::OtherAvx512, i64::MAX, 511, 1 << 20, false),
+            (Processor::OtherAvx512, i64::MAX, 1 << 20, 511, false),
+            (Processor::IntelAvx512, 1 << 12, 1 << 10, 1 << 10, false),
+            (Processor::Other, 1 << 12, 1 << 10, 1 << 10, false),
         ] {
-            assert_eq!(trains_on(processor, rows, weight), is_taken, "{processor:?} {rows}");
+            let found = trains_on(processor, rows, outputs, inputs);
+            assert_eq!(found, is_taken, "{processor:?} {rows} {outputs} {inputs}");
         }
     }
 

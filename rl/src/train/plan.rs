@@ -468,14 +468,15 @@ fn merged_parameters(lora: &LoraSettings, config: &Qwen3Config) -> u64 {
 fn packed_parameters(choice: CpuLinear, config: &Qwen3Config) -> u64 {
     let (c, d, f) = (config.hidden_size, config.head_dim, config.intermediate_size);
     let (q, k) = (config.num_attention_heads * d, config.num_key_value_heads * d);
-    let packed = |weights: i64| choice.rows(weights).map_or(0, |_| weights);
-    let attention = packed((q + 2 * k) * c) + packed(c * q);
+    let packed =
+        |outputs: i64, inputs: i64| choice.rows(outputs, inputs).map_or(0, |_| outputs * inputs);
+    let attention = packed(q + 2 * k, c) + packed(c, q);
     let feed_forward = |layer: i64| match config.mixture_of(layer) {
-        None => packed(2 * f * c) + packed(c * f),
-        Some(mixture) => packed(mixture.experts * c),
+        None => packed(2 * f, c) + packed(c, f),
+        Some(mixture) => packed(mixture.experts, c),
     };
     let layers = (0..config.num_hidden_layers).map(|layer| attention + feed_forward(layer));
-    count(layers.sum::<i64>() + packed(config.vocab_size * c))
+    count(layers.sum::<i64>() + packed(config.vocab_size, c))
 }
 
 /// Counts are positive and small beside 2^64.
@@ -629,7 +630,13 @@ mod tests {
 
     #[test]
     fn packed_weights_count_where_generation_has_them() {
-        let dense = Qwen3Config::tiny(500, 1, 2);
+        // Every matrix has 512 inputs.
+        let dense = Qwen3Config {
+            hidden_size: 512,
+            intermediate_size: 512,
+            head_dim: 128,
+            ..Qwen3Config::tiny(500, 1, 2)
+        };
         let model = Qwen3::random(&dense, Kind::Float, Device::Cpu, Stream::root(1));
         let matrices = model.parameters().into_iter().filter(|parameter| parameter.decays);
         // The embedding is the output layer.

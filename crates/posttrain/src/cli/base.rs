@@ -76,8 +76,8 @@ pub(super) fn base(args: &BaseArgs) -> Result<u8> {
     };
     let suite = Suite::open(&args.suite).context("failed to open the suite")?;
     let documents = base_text(&suite, &settings)?;
-    let lines: String =
-        documents.iter().map(|document| format!("{}\n", example(document))).collect();
+    let lines: Vec<String> = documents.iter().map(|it| example(it).to_string()).collect();
+    let lines = lines.join("\n") + "\n";
     let text = args.out.join("text.jsonl");
     fs::create_dir_all(&args.out)?;
     // The trainer resumes only on the same text.

@@ -49,8 +49,8 @@ fn text_is_in_the_trainers_format_and_the_trainer_is_asked_for_one_pass_over_it(
         let roles: Vec<&str> = roles.iter().map(String::as_str).collect();
         match roles[..] {
             [] => assert!(!line["text"].as_str().unwrap().is_empty()),
-            ["system", "user", "assistant"] => (),
-            ["system", "user", "assistant", "tool", "assistant", ..] => (),
+            ["system", "user", "assistant"]
+            | ["system", "user", "assistant", "tool", "assistant", ..] => (),
             ref other => panic!("{other:?}"),
         }
         kinds[roles.len().div_ceil(3).min(2)] += 1;
