@@ -171,21 +171,14 @@ impl Functions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::whole_linear::testing::{gap as gap_of_product, wave};
     use proptest::prelude::*;
 
-    /// Numbers without a pattern that a mistake could hide in, within ±2.
-    fn wave(shape: &[i64], pace: f64) -> Tensor {
-        let count = shape.iter().product::<i64>();
-        let numbers = Tensor::arange(count, (Kind::Double, Device::Cpu)) * pace + pace;
-        (numbers.sin() * 2.0).to_kind(Kind::Float).view(shape)
-    }
-
-    /// The largest difference, as a share of what the terms of a sum amount to without their signs.
+    /// The largest difference to `x Wᵀ`, rows of any shape.
     fn gap(found: &Tensor, x: &Tensor, weight: &Tensor) -> f64 {
-        let (x, weight) = (x.to_kind(Kind::Double), weight.to_kind(Kind::Double));
-        let expected = x.linear(&weight, None::<&Tensor>);
-        let most = x.abs().linear(&weight.abs(), None::<&Tensor>).clamp_min(1e-30);
-        ((found - expected).abs() / most).max().double_value(&[])
+        let (outputs, inputs) = (weight.size()[0], weight.size()[1]);
+        let (found, x) = (found.reshape([-1, outputs]), x.reshape([-1, inputs]));
+        gap_of_product(&found, &x, &weight.tr())
     }
 
     fn packed(weight: &Tensor) -> PackedWeight {

@@ -63,12 +63,13 @@ fn takes(x: &Tensor, weight: &Tensor) -> bool {
     is_float(x) && is_float(weight) && trains(rows, outputs, inputs)
 }
 
+/// Numbers and differences for tests of products.
 #[cfg(test)]
-mod tests {
-    use super::*;
+pub(super) mod testing {
+    use tch::{Device, Kind, Tensor};
 
     /// Numbers without a pattern that a mistake could hide in, within ±2.
-    fn wave(shape: &[i64], pace: f64) -> Tensor {
+    pub(crate) fn wave(shape: &[i64], pace: f64) -> Tensor {
         let count = shape.iter().product::<i64>();
         let numbers = Tensor::arange(count, (Kind::Double, Device::Cpu)) * pace + pace;
         (numbers.sin() * 2.0).to_kind(Kind::Float).view(shape)
@@ -76,11 +77,17 @@ mod tests {
 
     /// The largest difference of `found` to `a b`, as a share of what the terms of a sum amount to
     /// without their signs.
-    fn gap(found: &Tensor, a: &Tensor, b: &Tensor) -> f64 {
+    pub(crate) fn gap(found: &Tensor, a: &Tensor, b: &Tensor) -> f64 {
         let [a, b] = [a, b].map(|it| it.detach().to_kind(Kind::Double));
         let most = a.abs().mm(&b.abs()).clamp_min(1e-30);
         ((found.detach() - a.mm(&b)).abs() / most).max().double_value(&[])
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{gap, wave};
+    use super::*;
 
     #[test]
     fn products_and_gradients_are_those_of_a_linear_layer() {
