@@ -76,7 +76,8 @@ fn thirty_two_clients_play_to_the_end() {
     assert_eq!(again.status.code(), Some(0));
     // Another script was recorded than the one that is played: that shows.
     let text = fs_err::read_to_string(path).unwrap();
-    fs_err::write(path, text.replacen("0.5", "0.25 + int(x) % 2", 1)).unwrap();
+    assert!(text.contains("{0.5}"), "{text}");
+    fs_err::write(path, text.replacen("{0.5}", "{0.25 + int(x) % 2}", 1)).unwrap();
     let again = sandbox(&["replay", path.as_str(), tasks.as_str()]);
     let said = String::from_utf8_lossy(&again.stdout);
     assert_eq!(again.status.code(), Some(6), "{said}");
