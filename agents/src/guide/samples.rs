@@ -43,7 +43,7 @@ pub(crate) fn verdicts(args: &GuideVerdictsArgs) -> Result<ExitCode> {
         } else {
             say(&conversation_line(&transcript, &verdicts));
         }
-        funnel.add(&verdicts, transcript.count());
+        funnel.add(&transcript.id, &verdicts, transcript.count());
         for record in verdicts.records() {
             serde_json::to_writer(&mut lines, record)?;
             lines.push(b'\n');

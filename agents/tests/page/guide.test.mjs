@@ -1,6 +1,8 @@
 // What a person does on the page, against the real server.
 
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Agent } from "./agent.mjs";
 import { launch, open } from "./browser.mjs";
@@ -398,6 +400,63 @@ test("review_keeps_verdicts_with_reasons_and_lists_where_people_differ", async (
         await server.close();
     }
 });
+
+test("review_shows_what_rules_and_judge_propose_but_for_turns_that_are_judged_blind", () =>
+    withPage(async ({ server, page }) => {
+        const agent = await Agent.open(server, "proposed", { turns: 40 });
+        for (let turn = 0; turn < 30; turn++) {
+            await agent.step({ code: `x = ${turn}`, raised: turn % 10 === 3 ? "KeyError" : null });
+        }
+        const judged = (turn, verdict) => ({
+            version: 1,
+            trajectory: { task: "night-shifts", agent: "react/scripted", attempt: 0 },
+            turn,
+            verdict,
+            by: { judge: "critic" },
+            reason: `the judge on turn ${turn}`,
+            seq: turn + 1,
+        });
+        const lines = Array.from({ length: 30 }, (_, turn) =>
+            JSON.stringify(judged(turn, turn === 6 ? "undecided" : "keep")),
+        );
+        writeFileSync(
+            join(server.store, "conversations/proposed/verdicts.jsonl"),
+            lines.join("\n") + "\n",
+        );
+        const { body } = await server.call("GET", "/conversations/proposed/proposals");
+        assert.equal(body.turns, 30);
+        assert.ok(body.blind.length > 0 && !body.blind.some((turn) => [3, 6, 13].includes(turn)));
+        assert.ok(!body.proposals.some((one) => body.blind.includes(one.turn)));
+
+        await page.goto(`${server.url}/#/run/proposed/review`);
+        await page.getByRole("button", { name: "Next proposed to drop" }).click();
+        await page.getByRole("heading", { name: "Turn 3 of 30" }).waitFor();
+        const proposals = page.getByLabel("Proposals for this turn");
+        await proposals.getByText("drop proposed by the rule raised").waitFor();
+        await proposals.getByText("the judge on turn 3").waitFor();
+        await page.keyboard.press("v");
+        await page.getByText("1 of 30 turns judged, 1 by you").waitFor();
+        await page.getByRole("button", { name: "Next proposed to drop" }).click();
+        await page.getByRole("heading", { name: "Turn 13 of 30" }).waitFor();
+        await page.getByRole("heading", { name: "The judge left 1 turn to people" }).waitFor();
+        await page.getByRole("button", { name: "Turn 6", exact: true }).click();
+        await proposals.getByText("undecided proposed by the judge critic").waitFor();
+        await page.keyboard.press("x");
+        await page.getByRole("heading", { name: "The judge left" }).waitFor({ state: "hidden" });
+        // A turn that is judged blind shows no more after its verdict than before.
+        await page.keyboard.press("g");
+        for (let turn = 0; turn < body.blind[0]; turn++) await page.keyboard.press("j");
+        await page.getByRole("heading", { name: `Turn ${body.blind[0]} of 30` }).waitFor();
+        await proposals.getByText("This turn is judged blind").waitFor();
+        await page.keyboard.press("v");
+        await page.getByText("3 of 30 turns judged, 3 by you").waitFor();
+        assert.equal(await proposals.getByText("the judge on turn").count(), 0);
+        // What the run adds is looked at when it is shown.
+        await agent.step({ code: "y = 1", raised: "ValueError" });
+        await page.keyboard.press("G");
+        await page.getByRole("heading", { name: "Turn 30 of 31" }).waitFor();
+        await proposals.getByText(/proposed by the rule raised|judged blind/).waitFor();
+    }));
 
 test("replay_shows_the_run_as_it_was_after_each_event", () =>
     withPage(async ({ server, page }) => {

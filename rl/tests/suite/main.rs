@@ -16,6 +16,7 @@ mod faulted;
 mod fleet;
 mod foreign;
 mod generation;
+mod guide_server;
 mod guided;
 mod killed;
 mod log_run;

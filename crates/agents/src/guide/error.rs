@@ -2,6 +2,8 @@
 
 use super::guidance::GuidanceState;
 use super::ids::{ConversationId, GuidanceId};
+use super::transcript::TranscriptError;
+use super::verdicts::JudgedError;
 use crate::run::journal::JournalError;
 use camino::Utf8PathBuf;
 use std::io;
@@ -141,6 +143,12 @@ pub enum GuideError {
     /// A text of the journal is missing.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The conversation cannot be read with its texts.
+    #[error(transparent)]
+    Transcript(#[from] TranscriptError),
+    /// What a judge said of it cannot be read.
+    #[error(transparent)]
+    Judged(#[from] JudgedError),
     /// An event that was written cannot follow those before it: an error of ours.
     #[error("an event contradicts those before it: {0}")]
     Contradiction(&'static str),

@@ -100,7 +100,7 @@ fn kept_sample_is_the_trajectory_of_the_run_with_a_mask_beside_it() {
     let again = exported(&fixture, &context(SampleContext::Keep));
     assert_eq!(again.samples[0].trained, [Whole, Nothing, Whole, Whole]);
     assert_eq!(again.manifest.verdicts.dropped_by["person"], 1);
-    assert_eq!(again.manifest.verdicts.agreement.turns(), 2);
+    assert_eq!(again.manifest.verdicts.judged_by_people, 2);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 // The screen on which turns are judged, one at a time.
 
-import { button, counted, el, fill } from "./dom.js";
+import { button, counted, el, fill, notice } from "./dom.js";
 import { context } from "./context.js";
 import { linkTo } from "./list.js";
+import { ProposalList, item } from "./proposals.js";
 import { load, mark, sourceOf } from "./run.js";
 import { judge, outcome, refresh, step, tool } from "./step.js";
 
@@ -18,6 +19,7 @@ const PAGE = 200;
 export async function review(id, me, reopen) {
     const { conversation } = await load(id);
     const source = sourceOf(conversation);
+    const proposals = new ProposalList(id);
     let current = 0;
     /** @type {HTMLElement | null} */
     let shown = null;
@@ -28,7 +30,9 @@ export async function review(id, me, reopen) {
     const around = el("p", { class: "faint around" });
     const turnPlace = el("div", {});
     const opinions = el("ul", { class: "opinions", "aria-label": "Verdicts on this turn" });
+    const proposed = el("ul", { class: "opinions", "aria-label": "Proposals for this turn" });
     const differ = el("ul", { class: "differ" });
+    const undecided = el("ul", { class: "differ" });
     const reason = el("input", {
         type: "text",
         maxlength: 2000,
@@ -62,18 +66,50 @@ export async function review(id, me, reopen) {
         progress.value = done;
         judged.textContent = `${done} of ${counted(conversation.count, "turn")} judged, ${mine} by you`;
         const all = disagreements();
-        fill(
-            differ,
-            ...all.map((turn) =>
-                el("li", {}, el("button", { type: "button", onclick: () => show(turn) }, `Turn ${turn}`)),
-            ),
-        );
-        differ.hidden = all.length === 0;
+        list(differ, all);
         differTitle.textContent = all.length
             ? `People differ on ${counted(all.length, "turn")}`
             : "Nobody differs.";
+        const left = proposals.with("undecided").filter((turn) => !conversation.verdict(turn));
+        list(undecided, left);
+        undecidedTitle.hidden = left.length === 0;
+        undecidedTitle.textContent = `The judge left ${counted(left.length, "turn")} to people`;
     }
     const differTitle = el("h3", {});
+    const undecidedTitle = el("h3", {});
+
+    /** @param {HTMLElement} place @param {number[]} turns */
+    function list(place, turns) {
+        const entry = (/** @type {number} */ turn) =>
+            el("li", {}, el("button", { type: "button", onclick: () => show(turn) }, `Turn ${turn}`));
+        fill(place, ...turns.map(entry));
+        place.hidden = turns.length === 0;
+    }
+
+    function drawProposals() {
+        const all = proposals.on(current);
+        const none = proposals.blind.has(current)
+            ? "This turn is judged blind: what rules and judge say of it is shown to nobody, so that people can be compared with them."
+            : "Neither a rule nor a judge says anything of this turn.";
+        fill(proposed, ...all.map(item), all.length === 0 && el("li", { class: "faint" }, none));
+    }
+
+    /** Whether an answer is on its way. */
+    let isAsking = false;
+    /** Proposals, which grow with the run and with what a judge says. */
+    async function ask() {
+        if (isAsking) return;
+        isAsking = true;
+        try {
+            await proposals.load();
+            drawProposals();
+            drawProgress();
+        } catch (error) {
+            notice(`No proposals: ${/** @type {Error} */ (error).message}`);
+        } finally {
+            isAsking = false;
+        }
+    }
 
     function drawOpinions() {
         const all = conversation.verdictsOn(current);
@@ -130,20 +166,24 @@ export async function review(id, me, reopen) {
         fill(turnPlace, shown);
         reason.value = conversation.verdictsOn(current).find((one) => one.by === me.name)?.reason ?? "";
         drawOpinions();
+        if (current < proposals.turns) drawProposals();
+        else await ask();
     }
 
     /** @param {import("./types").VerdictWord} word */
     const decide = (word) => () => {
         if (conversation.count > 0 && me.advises) judge(conversation, current, word, reason.value.trim());
     };
-    const open = () => {
+    /** @param {(turn: number) => boolean} is shows the next turn that nobody has judged and that is so */
+    const open = (is) => () => {
         for (let offset = 1; offset <= conversation.count; offset++) {
             const turn = (current + offset) % conversation.count;
-            if (!conversation.verdict(turn)) {
+            if (!conversation.verdict(turn) && is(turn)) {
                 show(turn);
                 return;
             }
         }
+        notice("There is no such turn left.", "good");
     };
     const actions = {
         next: () => void show(current + 1),
@@ -178,7 +218,16 @@ export async function review(id, me, reopen) {
             button("Previous", "k", actions.previous),
             button("First", "g", actions.first),
             button("Last", "G", actions.last),
-            button("Next without a verdict", null, open),
+            button(
+                "Next without a verdict",
+                null,
+                open(() => true),
+            ),
+            button(
+                "Next proposed to drop",
+                null,
+                open((turn) => proposals.on(turn).some((one) => one.verdict === "drop")),
+            ),
             button("Context", "c", actions.context),
             me.advises && button("Mark", "m", () => actions.mark?.()),
         ),
@@ -194,13 +243,16 @@ export async function review(id, me, reopen) {
                 button("Keep", "v", decide("keep")),
                 button("Undecided", "u", decide("undecided")),
             ),
+        proposed,
         opinions,
         differTitle,
         differ,
+        undecidedTitle,
+        undecided,
         el(
             "p",
             { class: "note" },
-            "Drop what should not be imitated: the turn stays in the record and in the context of later turns. The latest verdict of a person counts; all are kept.",
+            "Drop what should not be imitated: the turn stays in the record and in the context of later turns. The latest verdict of a person counts; all are kept. Where no person has judged, a rule's drop counts, else what the judge says.",
         ),
     );
     drawProgress();

@@ -76,6 +76,21 @@ export interface Verdict {
     reason?: string;
 }
 
+/** What a rule or a judge says of a turn. */
+export interface Proposal {
+    turn: number;
+    verdict: VerdictWord;
+    by: { rule: string } | { judge: string };
+    reason: string;
+}
+
+/** What is proposed on the turns below `turns`, but for those that are judged blind. */
+export interface Proposals {
+    turns: number;
+    blind: number[];
+    proposals: Proposal[];
+}
+
 export interface Mark {
     by: string;
     turn: number;

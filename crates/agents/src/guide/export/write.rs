@@ -92,7 +92,7 @@ pub fn export(
         match making.sample(&transcript, &of_run)? {
             Ok(sample) => {
                 samples.push(sample);
-                funnel.add(&of_run, transcript.count());
+                funnel.add(&transcript.id, &of_run, transcript.count());
                 guidance.add(&transcript);
                 verdicts.extend_from_slice(of_run.records());
             }

@@ -55,9 +55,11 @@ impl From<GuideError> for Failure {
             GuideError::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
             GuideError::OtherRun(_) => (StatusCode::CONFLICT, "other_run"),
             GuideError::TurnDiffers { .. } => (StatusCode::CONFLICT, "turn_differs"),
-            GuideError::Io(_) | GuideError::Journal(_) | GuideError::Contradiction(_) => {
-                (StatusCode::INTERNAL_SERVER_ERROR, "failed")
-            }
+            GuideError::Io(_)
+            | GuideError::Journal(_)
+            | GuideError::Transcript(_)
+            | GuideError::Judged(_)
+            | GuideError::Contradiction(_) => (StatusCode::INTERNAL_SERVER_ERROR, "failed"),
         };
         if status.is_server_error() {
             tracing::error!(error = said, "a request failed");

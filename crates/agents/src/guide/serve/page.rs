@@ -34,6 +34,7 @@ const SCRIPTS: &[(&str, &str)] = scripts![
     "list.js",
     "main.js",
     "panes.js",
+    "proposals.js",
     "replay.js",
     "review.js",
     "run.js",

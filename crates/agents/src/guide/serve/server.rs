@@ -149,6 +149,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/conversations/{id}", get(views::conversation))
         .route("/conversations/{id}/context/{turn}", get(views::context_of))
         .route("/conversations/{id}/files/{hash}", get(views::file))
+        .route("/conversations/{id}/proposals", get(views::proposals))
         .route("/conversations/{id}/search", get(search::search))
         .route("/conversations/{id}/journal", get(search::journal))
         .route("/conversations/{id}/guidance", post(of_people::post))

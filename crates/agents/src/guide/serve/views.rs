@@ -8,6 +8,8 @@ use crate::guide::conversation::Conversation;
 use crate::guide::defuse::for_page;
 use crate::guide::error::GuideError;
 use crate::guide::ids::ConversationId;
+use crate::guide::transcript::Transcript;
+use crate::guide::verdicts::{Proposals, Verdicts, read_judged};
 use crate::run::node::BlobHash;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -101,6 +103,23 @@ pub(super) async fn conversation(
     };
     let found = in_store(&shared, move |store| store.read(&id, read)).await?;
     Ok(Json(shown(&found)?))
+}
+
+/// Answers `GET /conversations/{id}/proposals`: what rules and a judge say of its turns, but for those that
+/// are judged blind.
+pub(super) async fn proposals(
+    State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<ConversationId>,
+) -> Result<Json<Value>, Failure> {
+    caller.reads()?;
+    let found = in_store(&shared, move |store| {
+        store.read(&id, |_| ())?;
+        let transcript = Transcript::read(store.folder(), &id)?;
+        let judged = read_judged(store.folder(), &id)?;
+        Ok(Proposals::new(&id, &Verdicts::of(&transcript, judged), transcript.count()))
+    });
+    Ok(Json(shown(&found.await?)?))
 }
 
 /// Answers `GET /conversations/{id}/context/{turn}`: what the agent had read at a turn.

@@ -1,10 +1,13 @@
-//! How far people agree with rules and judge on the turns that both have judged.
+//! How far people agree with rules and judge, on turns that they judged blind.
 
 use super::effective::Verdicts;
+use super::proposal::is_blind;
 use crate::guide::event::{TurnPart, Verdict};
+use crate::guide::ids::ConversationId;
 use serde::{Deserialize, Serialize};
 
-/// How often two judge alike: people on one side, rules and judge on the other.
+/// How often two judge alike: people on one side, rules and judge on the other. Turns whose proposals the
+/// people could see are not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Agreement {
@@ -19,9 +22,10 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Counts the turns below `turns` of a run that a person judged as a whole.
-    pub fn add(&mut self, verdicts: &Verdicts, turns: u32) {
-        for turn in 0..turns {
+    /// Counts those of the first `turns` turns of a conversation that a person judged blind, and as a
+    /// whole.
+    pub fn add(&mut self, conversation: &ConversationId, verdicts: &Verdicts, turns: u32) {
+        for turn in (0..turns).filter(|turn| is_blind(conversation, *turn)) {
             let person = verdicts.person(turn, TurnPart::Turn);
             let (Some(person), Some(machine)) = (person, verdicts.machine(turn)) else { continue };
             let count = match (person.verdict == Verdict::Keep, machine) {

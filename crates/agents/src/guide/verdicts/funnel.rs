@@ -4,6 +4,7 @@ use super::agreement::Agreement;
 use super::effective::{Trained, Verdicts};
 use super::record::VerdictSource;
 use crate::guide::event::{TurnPart, Verdict};
+use crate::guide::ids::ConversationId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,15 +28,15 @@ pub struct Funnel {
     pub judged: u64,
     /// Turns on which a judge could not decide, and nobody else has.
     pub undecided: u64,
-    /// People against rules and judge, on turns that both judged.
+    /// People against rules and judge, on turns that people judged blind.
     pub agreement: Agreement,
 }
 
 impl Funnel {
-    /// Counts the first `turns` turns of a run.
-    pub fn add(&mut self, verdicts: &Verdicts, turns: u32) {
+    /// Counts the first `turns` turns of a conversation.
+    pub fn add(&mut self, conversation: &ConversationId, verdicts: &Verdicts, turns: u32) {
         self.turns += u64::from(turns);
-        self.agreement.add(verdicts, turns);
+        self.agreement.add(conversation, verdicts, turns);
         for turn in 0..turns {
             match verdicts.trained(turn) {
                 Trained::Whole => self.kept += 1,
@@ -68,7 +69,7 @@ impl Funnel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guide::verdicts::{Rule, TrajectoryKey, VERDICTS_VERSION, VerdictRecord};
+    use crate::guide::verdicts::{Rule, TrajectoryKey, VERDICTS_VERSION, VerdictRecord, is_blind};
     use tasks::task::TaskId;
 
     #[test]
@@ -98,8 +99,12 @@ mod tests {
             record(3, judge(), Verdict::Drop),
             record(4, judge(), Verdict::Undecided),
         ]);
+        let named = |is: &dyn Fn(&ConversationId) -> bool| {
+            let mut ids = (0..).map(|number| format!("run-{number}").parse().unwrap());
+            ids.find(is).unwrap()
+        };
         let mut funnel = Funnel::default();
-        funnel.add(&verdicts, 6);
+        funnel.add(&named(&|id| is_blind(id, 1) && is_blind(id, 2)), &verdicts, 6);
         let dropped = [("judge", 1), ("person", 1), ("rule", 1)];
         let found = [("raised", 2), ("repeated", 1)];
         let counts = |counts: &[(&str, u64)]| -> BTreeMap<String, u64> {
@@ -118,5 +123,9 @@ mod tests {
             agreement,
         };
         assert_eq!(funnel, expected);
+        // What people say where they see proposals tells nothing of whether they agree.
+        let mut seen = Funnel::default();
+        seen.add(&named(&|id| !is_blind(id, 1) && !is_blind(id, 2)), &verdicts, 6);
+        assert_eq!(seen, Funnel { agreement: Agreement::default(), ..expected });
     }
 }

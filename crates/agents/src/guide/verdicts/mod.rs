@@ -11,6 +11,7 @@ mod agreement;
 mod effective;
 mod file;
 mod funnel;
+mod proposal;
 pub(crate) mod python;
 mod record;
 mod rules;
@@ -19,6 +20,7 @@ pub use agreement::Agreement;
 pub use effective::{Effective, Trained, Verdicts};
 pub use file::{JudgedError, JudgedFile, read_judged};
 pub use funnel::Funnel;
+pub use proposal::{Proposal, Proposals, is_blind};
 pub use record::{TrajectoryKey, VERDICTS_VERSION, VerdictRecord, VerdictSource};
 #[cfg(test)]
 pub(crate) use rules::fixture;
