@@ -197,6 +197,10 @@ pub(crate) struct GuideExportArgs {
     /// Leave thoughts out of the text.
     #[arg(long)]
     pub(crate) no_thoughts: bool,
+    /// Train on a turn in each sample that shows it, not in the first alone. Runs whose conversation was
+    /// summarised have several.
+    #[arg(long)]
+    pub(crate) every_view: bool,
     /// Train on every turn, whatever the verdicts.
     #[arg(long)]
     pub(crate) unmasked: bool,

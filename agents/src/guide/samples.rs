@@ -143,6 +143,7 @@ pub(crate) fn export_samples(args: &GuideExportArgs) -> Result<ExitCode> {
         guidance_dropout: args.guidance_dropout,
         masked: !args.unmasked,
         thoughts: !args.no_thoughts,
+        once: !args.every_view,
         tier: args.tier.map(Into::into),
         seed: args.seed,
     };

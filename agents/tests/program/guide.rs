@@ -178,6 +178,7 @@ fn report(turn: u32) -> TurnReport {
         observation: Some(turn.to_string()),
         record,
         left_out: Vec::new(),
+        summaries: Vec::new(),
     }
 }
 

@@ -222,7 +222,7 @@ pub struct Guidance {
 pub struct Summary {
     /// The segment, by index, before which it was made.
     pub before: usize,
-    /// The segments that it replaced, by index.
+    /// The segments that it replaced, by index. They are among the omissions, too.
     pub replaces: Vec<usize>,
     /// Token ids of the prompt that asked for it; empty for text-only agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -10,7 +10,7 @@
 use crate::generate::sample::Sampling;
 use crate::model::{Gradients, HeadPass, Packed, Pass, Qwen3, signed};
 use crate::run::settings::{SettingsError, require};
-use crate::text::template::{ChatMessage, ChatTemplate, TemplateError};
+use crate::text::template::{ChatMessage, ChatRole, ChatTemplate, TemplateError};
 use crate::text::tokenizer::Tokenizer;
 use crate::train::loss;
 use agents::guide::export::Sample;
@@ -127,6 +127,10 @@ impl TrainSequence {
         let mut replies = Vec::new();
         for segment in &trajectory.segments {
             match segment.source {
+                // Behind the first turn a prompt asks for something else, such as a summary.
+                Source::Prompt if turn > 0 => {
+                    replies.push(ChatMessage::new(ChatRole::User, &segment.text));
+                }
                 Source::Prompt => (),
                 Source::Model => {
                     sequence.push_replies(&mut replies, template)?;
@@ -428,6 +432,42 @@ mod tests {
         let plain = TrainSequence::from_demonstration(&sample.trajectory, &template).unwrap();
         assert!(plain.trained.iter().all(|trained| !trained));
         assert_eq!(tokenizer.decode(&plain.ids).unwrap(), tokenizer.decode(&sequence.ids).unwrap());
+    }
+
+    #[test]
+    fn summaries_are_trained_on_behind_the_request_of_a_user() {
+        let text = |source: &str, text: &str| json!({"source": source, "text": text});
+        let record =
+            json!({"tool": "score", "has_thought": false, "outcome": null, "seconds": 0.0});
+        let sample: Sample = serde_json::from_value(json!({
+            "version": 1, "conversation": "run", "context": "keep", "is_summary": true,
+            "trained": ["nothing", "whole"],
+            "trajectory": {
+                "version": 2, "task": "t", "agent": "a", "attempt": 0, "guided": true,
+                "segments": [
+                    text("prompt", "Be brief."), text("prompt", "Solve it."),
+                    text("model", "first"), text("environment", "0.5"),
+                    text("prompt", "Summarise it."), text("model", "It was 0.5."),
+                ],
+                "turns": [record],
+                "ending": "budget", "timed_out": false,
+                "outcome": {"mle": {"grade": null, "refusal": null}},
+                "reward": {"format": 0.0, "execution": 0.0, "tier": 0.0},
+            },
+        }))
+        .unwrap();
+        sample.check().unwrap();
+        let texts = vec!["system user assistant Summarise it. It was 0.5. first\n".into(); 3];
+        let tokenizer = Tokenizer::train(&texts, 300, Pieces::Lines).unwrap();
+        let template = ChatTemplate::new(&tokenizer).unwrap();
+        let sequence = TrainSequence::from_sample(&sample, &template).unwrap();
+        let text = tokenizer.decode(&sequence.ids).unwrap();
+        let asked = "</tool_response><|im_end|>\n<|im_start|>user\nSummarise it.<|im_end|>\n\
+                     <|im_start|>assistant\nIt was 0.5.<|im_end|>";
+        assert!(text.ends_with(asked), "{text}");
+        let kept = sequence.ids.iter().zip(&sequence.trained).filter(|(_, trained)| **trained);
+        let kept: Vec<i64> = kept.map(|(id, _)| *id).collect();
+        assert_eq!(tokenizer.decode(&kept).unwrap(), "It was 0.5.<|im_end|>");
     }
 
     #[test]

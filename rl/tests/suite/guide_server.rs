@@ -71,8 +71,11 @@ fn evaluation_at_a_guide_server_is_advised_by_a_person_who_is_its_client() {
         assert_eq!(told.turns.len(), played.turns.len());
         assert!(told.end.is_some());
         // What the policy read is what the server holds for read; the rest came too late.
-        let read: Vec<&str> =
-            played.guidance.iter().map(|piece| played.segments[piece.segment].text.as_str()).collect();
+        let read: Vec<&str> = played
+            .guidance
+            .iter()
+            .map(|piece| played.segments[piece.segment].text.as_str())
+            .collect();
         let mut texts = read.iter();
         for piece in &told.guidance {
             match piece.state {

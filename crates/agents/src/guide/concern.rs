@@ -64,6 +64,7 @@ mod tests {
             observation: None,
             record,
             left_out: Vec::new(),
+            summaries: Vec::new(),
         }
     }
 

@@ -15,10 +15,13 @@ pub struct ContextPart {
     pub turn: Option<u32>,
     /// The text, without chat layout.
     pub text: String,
+    /// Whether it is a summary that the agent wrote of turns that it was no longer shown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_summary: bool,
 }
 
-/// What the agent read before it took a turn, in order: prompt, then turns that it was still shown
-/// with their observations, then the guidance that it had by then.
+/// What the agent read before it took a turn, in order: prompt, the latest summary of its own, then turns that it was
+/// still shown with their observations, then the guidance that it had by then.
 ///
 /// # Errors
 /// [`GuideError::Invalid`] if there is no such turn, [`GuideError::Journal`] if a text is missing.
@@ -32,10 +35,18 @@ pub fn context(
         return Err(GuideError::Invalid(format!("there is no turn {turn}; there are {turns}")));
     };
     let mut parts = Vec::new();
-    let mut push = |source, turn, text| parts.push(ContextPart { source, turn, text });
     for message in &conversation.opening.prompt {
-        push(Source::Prompt, None, message.text.read(blobs)?);
+        let text = message.text.read(blobs)?;
+        parts.push(ContextPart { source: Source::Prompt, turn: None, text, is_summary: false });
     }
+    let before = &conversation.turns[..=turn as usize];
+    if let Some(summary) = before.iter().flat_map(|turn| &turn.summaries).next_back() {
+        let text = summary.text.read(blobs)?;
+        parts.push(ContextPart { source: Source::Model, turn: None, text, is_summary: true });
+    }
+    let mut push = |source, turn, text| {
+        parts.push(ContextPart { source, turn, text, is_summary: false });
+    };
     for (number, past) in (0..turn).zip(&conversation.turns) {
         if !asked.left_out.contains(&number) {
             let text = format!("{}{}", past.thought.read(blobs)?, past.action.read(blobs)?);

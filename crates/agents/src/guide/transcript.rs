@@ -193,12 +193,13 @@ fn sending_times(lines: &[EventLine]) -> BTreeMap<GuidanceId, u64> {
 }
 
 fn report(turn: StoredTurn, blobs: &Blobs) -> Result<TurnReport, JournalError> {
-    let StoredTurn { turn: _, thought, action, observation, record, left_out } = turn;
+    let StoredTurn { turn: _, thought, action, observation, record, left_out, summaries } = turn;
     Ok(TurnReport {
         thought: thought.read(blobs)?,
         action: action.read(blobs)?,
         observation: observation.map(|text| text.read(blobs)).transpose()?,
         record,
         left_out,
+        summaries: summaries.iter().map(|summary| summary.read(blobs)).collect::<Result<_, _>>()?,
     })
 }

@@ -51,6 +51,21 @@ pub struct TurnReport {
     /// Earlier turns, from 0, that the agent was no longer shown when it took this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<u32>,
+    /// Summaries that the agent wrote of earlier turns since the turn before. It reads the last one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub summaries: Vec<TurnSummary>,
+}
+
+/// A summary that an agent wrote of its turns, and that it reads in their place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TurnSummary {
+    /// The turns, from 0, in order. It was written with these, and the summary before it, in view.
+    pub replaces: Vec<u32>,
+    /// What asked for it.
+    pub request: String,
+    /// The summary.
+    pub text: String,
 }
 
 impl TurnReport {
@@ -63,7 +78,8 @@ impl TurnReport {
     ) -> Self {
         let (thought, action) = thought_and_action(text);
         let (thought, action) = (thought.to_owned(), action.to_owned());
-        Self { thought, action, observation, record, left_out }
+        let summaries = Vec::new();
+        Self { thought, action, observation, record, left_out, summaries }
     }
 
     /// What the agent wrote, to the character.
@@ -197,11 +213,44 @@ pub struct StoredTurn {
     /// Earlier turns that it was no longer shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<u32>,
+    /// Summaries of earlier turns that it wrote since the turn before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub summaries: Vec<StoredSummary>,
+}
+
+/// A [`TurnSummary`] as the journal has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredSummary {
+    /// The turns that it is of.
+    pub replaces: Vec<u32>,
+    /// What asked for it.
+    pub request: StoredText,
+    /// The summary.
+    pub text: StoredText,
+}
+
+impl StoredSummary {
+    fn put(summary: TurnSummary, blobs: &Blobs) -> io::Result<Self> {
+        let TurnSummary { replaces, request, text } = summary;
+        let (request, text) = (StoredText::put(request, blobs)?, StoredText::put(text, blobs)?);
+        Ok(Self { replaces, request, text })
+    }
+
+    /// It, with its texts.
+    ///
+    /// # Errors
+    /// [`JournalError::Blob`] if one is missing or was changed.
+    pub fn read(&self, blobs: &Blobs) -> Result<TurnSummary, JournalError> {
+        let (request, text) = (self.request.read(blobs)?, self.text.read(blobs)?);
+        Ok(TurnSummary { replaces: self.replaces.clone(), request, text })
+    }
 }
 
 impl StoredTurn {
     pub(super) fn put(turn: u32, report: TurnReport, blobs: &Blobs) -> io::Result<Self> {
-        let TurnReport { thought, action, observation, record, left_out } = report;
+        let TurnReport { thought, action, observation, record, left_out, summaries } = report;
+        let summaries = summaries.into_iter().map(|summary| StoredSummary::put(summary, blobs));
         Ok(Self {
             turn,
             thought: StoredText::put(thought, blobs)?,
@@ -209,6 +258,7 @@ impl StoredTurn {
             observation: observation.map(|text| StoredText::put(text, blobs)).transpose()?,
             record,
             left_out,
+            summaries: summaries.collect::<io::Result<_>>()?,
         })
     }
 

@@ -1,6 +1,7 @@
 //! The conversation of a linear agent: all turns, and which of them it is still shown.
 
 use super::guidance::advice_message;
+use super::summary::{PastSummary, REQUEST, summarised_prompt};
 use crate::guide::guidance::DeliveredGuidance;
 use crate::overflow::{SeenTurn, surplus};
 use crate::run::node::NodeId;
@@ -39,18 +40,35 @@ pub(super) struct LinearConversation {
     pub(super) turns: Vec<PastTurn>,
     /// By number.
     left_out: BTreeSet<usize>,
+    /// In order. The last one is shown.
+    pub(super) summaries: Vec<PastSummary>,
 }
 
 impl LinearConversation {
     /// Nothing but its opening.
     pub(super) fn new(agent: LinearAgent, opening: Vec<Message>) -> Self {
-        Self { agent, opening, turns: Vec::new(), left_out: BTreeSet::new() }
+        let (turns, left_out, summaries) = (Vec::new(), BTreeSet::new(), Vec::new());
+        Self { agent, opening, turns, left_out, summaries }
     }
 
     /// What is asked with.
     pub(super) fn messages(&self) -> Vec<Message> {
-        let mut messages = self.opening.clone();
-        for (number, turn) in self.turns.iter().enumerate() {
+        self.messages_until(self.turns.len())
+    }
+
+    /// The opening, with the summary that is shown.
+    fn shown_opening(&self) -> Vec<Message> {
+        let mut opening = self.opening.clone();
+        if let (Some(summary), Some(last)) = (self.summaries.last(), opening.last_mut()) {
+            last.content = summarised_prompt(&last.content, &summary.text);
+        }
+        opening
+    }
+
+    /// What is shown of the turns before the turn `end`.
+    fn messages_until(&self, end: usize) -> Vec<Message> {
+        let mut messages = self.shown_opening();
+        for (number, turn) in self.turns[..end].iter().enumerate() {
             let advice = turn.heard.iter().map(advice_message);
             if self.left_out.contains(&number) {
                 messages.extend(advice);
@@ -103,6 +121,27 @@ impl LinearConversation {
         any
     }
 
+    /// The older half of the turns that are shown, by number; nothing if there is but one.
+    pub(super) fn older_half(&self) -> Vec<usize> {
+        let shown: Vec<usize> = self.shown().map(|(number, _)| number).collect();
+        shown[..shown.len() / 2].to_vec()
+    }
+
+    /// What asks for a summary of the oldest turns that are shown, `turns`, and the turns that this
+    /// question does not show.
+    pub(super) fn summary_question(&self, turns: &[usize]) -> (Vec<Message>, Vec<NodeId>) {
+        let mut messages = self.messages_until(turns.last().map_or(0, |last| last + 1));
+        messages.push(Message::new(Role::User, REQUEST));
+        let hidden = (0..self.turns.len()).filter(|turn| !turns.contains(turn)).map(id);
+        (messages, hidden.collect())
+    }
+
+    /// Puts a summary in the place of the turns that it is of.
+    pub(super) fn take_summary(&mut self, summary: PastSummary) {
+        self.leave_out(summary.replaces.iter().copied());
+        self.summaries.push(summary);
+    }
+
     /// Of the scripts that are shown and did not fail, that with the best validation score.
     pub(super) fn best_script(&self, direction: Direction) -> Option<&str> {
         let scripts = self.shown().filter(|(_, turn)| !turn.failed);
@@ -119,11 +158,12 @@ impl LinearConversation {
         turns.filter(|(number, _)| !self.left_out.contains(number))
     }
 
-    /// The length of what is always shown: the opening, and advice.
+    /// The length of what is always shown: the opening, with a summary if there is one, and advice.
     fn fixed_tokens(&self) -> usize {
-        let opening = self.opening.iter().map(|message| tokens(&message.content));
+        let opening: usize =
+            self.shown_opening().iter().map(|message| tokens(&message.content)).sum();
         let heard = self.turns.iter().flat_map(|turn| &turn.heard);
-        opening.chain(heard.map(|piece| tokens(&piece.text))).sum()
+        opening + heard.map(|piece| tokens(&piece.text)).sum::<usize>()
     }
 }
 

@@ -5,6 +5,9 @@
 //! A run that was killed goes on with the conversation that it had. Scripts of the ReAct agent
 //! share a work dir, so they are run again first.
 //!
+//! Where the conversation does not fit into the context any more, turns are left out, or make way for a
+//! summary that the agent writes of them.
+//!
 //! In a guided run, every turn is told in a conversation that people read, and what they advise is
 //! written down and shown before the next question ([`guide`](crate::guide)).
 
@@ -16,6 +19,7 @@ mod react;
 pub(crate) mod record;
 pub mod run;
 pub mod settings;
+pub(crate) mod summary;
 mod turn;
 
 use crate::grammar;

@@ -6,7 +6,7 @@ use crate::run::header::RunHeader;
 use crate::run::journal::AgentEnd;
 use crate::run::node::NodeId;
 use crate::trajectory::{
-    EpisodeOutcome, Omission, Segment, Source, TRAJECTORY_VERSION, Trajectory, TurnRecord,
+    EpisodeOutcome, Omission, Segment, Source, Summary, TRAJECTORY_VERSION, Trajectory, TurnRecord,
 };
 use jail::exec::Outcome;
 use sandbox::env::EpisodeResult;
@@ -47,6 +47,15 @@ pub(super) fn trajectory(finished: FinishedTurns<'_>) -> Option<Trajectory> {
     segments.extend(last.map(|answer| Segment::text(Source::Model, answer)));
     let omissions =
         omissions(&places, left_out.iter().map(|turns| turns.iter().map(|turn| turn.0)));
+    let summaries = conversation.summaries.iter().map(|summary| Summary {
+        before: places[summary.before],
+        replaces: segments_of(&places, summary.replaces.iter().copied()),
+        prompt: Vec::new(),
+        ids: Vec::new(),
+        log_probs: Vec::new(),
+        text: summary.text.clone(),
+    });
+    let summaries = summaries.collect();
     let format_share = Trajectory::format_share(&records);
     Some(Trajectory {
         version: TRAJECTORY_VERSION,
@@ -58,13 +67,18 @@ pub(super) fn trajectory(finished: FinishedTurns<'_>) -> Option<Trajectory> {
         omissions,
         guided: header.guided,
         guidance,
-        summaries: Vec::new(),
+        summaries,
         timed_out: records.iter().any(|turn| turn.outcome == Some(Outcome::TimedOut)),
         turns: records,
         ending,
         reward: reward(&RewardWeights::DENSE, format_share, result.grade.as_ref(), None),
         outcome: EpisodeOutcome::Mle(result),
     })
+}
+
+/// The segments of turns that begin at these places, with their observations. Advice is not among them.
+fn segments_of(places: &[usize], turns: impl IntoIterator<Item = usize>) -> Vec<usize> {
+    turns.into_iter().flat_map(|turn| [places[turn], places[turn] + 1]).collect()
 }
 
 /// What of a conversation the agent did not see any more, and from when on. `places` has the segment at
@@ -79,12 +93,7 @@ pub(crate) fn omissions<T: IntoIterator<Item = u32>>(
     for (turn, left_out) in left_out.into_iter().enumerate() {
         let left_out: Vec<u32> = left_out.into_iter().collect();
         let new = left_out.iter().filter(|turn| !before.contains(turn));
-        let segments: Vec<usize> = new
-            .flat_map(|turn| {
-                let place = places[*turn as usize];
-                [place, place + 1]
-            })
-            .collect();
+        let segments = segments_of(places, new.map(|turn| *turn as usize));
         if !segments.is_empty() {
             omissions.push(Omission { before: places[turn], segments });
         }

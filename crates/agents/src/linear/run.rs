@@ -7,6 +7,7 @@ use super::mle_agent::MleAgentTurns;
 use super::react::ReactTurns;
 use super::record::{FinishedTurns, trajectory};
 use super::settings::{LinearSettings, LongConversation};
+use super::summary::{PastSummary, TRIES};
 use super::turn::{Counts, EarlierTurn, TurnForm, TurnResult};
 use crate::guide::channel::GuideLink;
 use crate::guide::defuse::defused;
@@ -51,6 +52,8 @@ struct Earlier {
     answers: Vec<String>,
     /// What each turn was not shown.
     left_out: Vec<Vec<NodeId>>,
+    /// Summaries that were written, in order.
+    summaries: Vec<PastSummary>,
     /// Advice, with the turn after which it was delivered.
     heard: Vec<(NodeId, DeliveredGuidance)>,
     /// The conversation in which people advise it.
@@ -87,7 +90,15 @@ impl Linear<'_> {
             guide = Some(self.guided_run(link, &open, &earlier, &opening)?);
         }
         let conversation = LinearConversation::new(self.settings.agent, opening);
-        let mut turns = Turns { linear: self, open: &open, form, conversation, earlier, guide };
+        let mut turns = Turns {
+            linear: self,
+            open: &open,
+            form,
+            conversation,
+            earlier,
+            guide,
+            summary_tries: 0,
+        };
         turns.restore()?;
         match turns.take() {
             Ok(why) => match turns.finish(why) {
@@ -118,6 +129,7 @@ impl Linear<'_> {
             facts: state.turns.clone(),
             answers,
             left_out,
+            summaries: summaries(taken)?,
             heard: state.heard.clone(),
             conversation: state.conversation.clone(),
             clock: state.clock,
@@ -170,6 +182,23 @@ impl Linear<'_> {
     }
 }
 
+/// The summaries of earlier starts, in order.
+fn summaries(taken: &TakenUp) -> Result<Vec<PastSummary>, JournalError> {
+    let mut summaries = Vec::new();
+    for ((node, what, _), asked) in &taken.state.asked {
+        let (Asked::Summary(_), Some(answer)) = (what, &asked.answer) else { continue };
+        let text = taken.blobs.text(answer)?;
+        if text.trim().is_empty() {
+            continue;
+        }
+        let hidden: Vec<usize> = asked.left_out_turns.iter().map(|turn| turn.index()).collect();
+        let before = node.index();
+        let replaces = (0..before).filter(|turn| !hidden.contains(turn)).collect();
+        summaries.push(PastSummary { before, replaces, text });
+    }
+    Ok(summaries)
+}
+
 /// The work of an agent that has taken no turn.
 pub(super) fn turn_form<'a>(
     run: AgentRun<'a>,
@@ -207,6 +236,8 @@ struct Turns<'a> {
     earlier: Earlier,
     /// Of a guided run.
     guide: Option<GuidedRun>,
+    /// How often a summary was asked for before the next turn.
+    summary_tries: u32,
 }
 
 /// A run that cannot go on without its guide, for now.
@@ -237,6 +268,14 @@ impl Turns<'_> {
         if let Some(left_out) = self.earlier.left_out.last() {
             self.conversation.leave_out(left_out.iter().map(|turn| turn.index()));
         }
+        // Those before a turn that was not asked for yet are asked for again, and the journal answers.
+        let number = self.number();
+        let was_asked = self.open.left_out_turns(number, self.linear.asked()).is_some();
+        for summary in std::mem::take(&mut self.earlier.summaries) {
+            if summary.before < number.index() || was_asked {
+                self.conversation.take_summary(summary);
+            }
+        }
         Ok(())
     }
 
@@ -255,7 +294,8 @@ impl Turns<'_> {
                 return Ok(AgentEnd::Time);
             }
             self.listen()?;
-            if let Some(why) = self.shorten() {
+            self.summary_tries = 0;
+            if let Some(why) = self.shorten()? {
                 return Ok(why);
             }
             let (answer, result) = match self.turn()? {
@@ -303,26 +343,64 @@ impl Turns<'_> {
         let (facts, number) = (&self.earlier.facts[turn as usize], turn as usize);
         let reply = facts.reply.as_ref().map(|hash| self.open.blobs.text(hash)).transpose()?;
         let left_out = self.earlier.left_out[number].iter().map(|turn| turn.0).collect();
-        Ok(TurnReport::new(&self.earlier.answers[number], reply, facts.record.clone(), left_out))
+        let summaries = self.conversation.summaries.iter();
+        let summaries = summaries.filter(|summary| summary.before == number);
+        Ok(TurnReport {
+            summaries: summaries.map(PastSummary::told).collect(),
+            ..TurnReport::new(&self.earlier.answers[number], reply, facts.record.clone(), left_out)
+        })
     }
 
     /// Leaves out what the next question does not show; the run is over if it must not.
-    fn shorten(&mut self) -> Option<AgentEnd> {
+    fn shorten(&mut self) -> Result<Option<AgentEnd>, Undone> {
         let LinearSettings { overflow, input_tokens, recent, .. } = *self.linear.settings;
         if let Some(known) = self.open.left_out_turns(self.number(), self.linear.asked()) {
             self.conversation.leave_out(known.iter().map(|turn| turn.index()));
-            return None;
+            return Ok(None);
         }
         if recent > 0 {
             self.conversation.keep_recent(recent as usize);
         }
-        if input_tokens > 0 && self.conversation.tokens() > input_tokens as usize {
+        let room = if input_tokens > 0 { input_tokens as usize } else { usize::MAX };
+        while self.conversation.tokens() > room {
             match overflow {
-                LongConversation::End => return Some(AgentEnd::Context),
-                LongConversation::Drop => self.conversation.fit(input_tokens as usize),
-            };
+                LongConversation::End => return Ok(Some(AgentEnd::Context)),
+                LongConversation::Drop => {
+                    self.conversation.fit(room);
+                    break;
+                }
+                LongConversation::Summarise => {
+                    if let Some(why) = self.summarise()? {
+                        return Ok(Some(why));
+                    }
+                }
+            }
         }
-        None
+        Ok(None)
+    }
+
+    /// Has the older half of the turns that are shown make way for a summary; returns why the run is over
+    /// if that cannot be.
+    fn summarise(&mut self) -> Result<Option<AgentEnd>, Undone> {
+        let mut replaces = self.conversation.older_half();
+        while !replaces.is_empty() && self.summary_tries < TRIES {
+            let (messages, hidden) = self.conversation.summary_question(&replaces);
+            let what = Asked::Summary(self.linear.settings.agent);
+            match self.ask(what, self.summary_tries, &messages, hidden)? {
+                Given::Answer(answer) => {
+                    self.summary_tries += 1;
+                    if !answer.text.trim().is_empty() {
+                        let before = self.conversation.turns.len();
+                        let summary = PastSummary { before, replaces, text: answer.text };
+                        self.conversation.take_summary(summary);
+                        return Ok(None);
+                    }
+                }
+                Given::Refused(_) => return Ok(Some(AgentEnd::Refused)),
+                Given::TooLong(_) => replaces.truncate(replaces.len() / 2),
+            }
+        }
+        Ok(Some(AgentEnd::Context))
     }
 
     /// Asks for a turn and carries it out; `Err` if the run is over.
@@ -335,18 +413,27 @@ impl Turns<'_> {
         let mut problems: Vec<Message> = Vec::new();
         let mut attempt = 0;
         loop {
-            let answer = match self.ask(attempt, &problems)? {
+            let mut messages = self.conversation.messages();
+            messages.extend(problems.iter().cloned());
+            let hidden = self.conversation.left_out();
+            let answer = match self.ask(self.linear.asked(), attempt, &messages, hidden)? {
                 Given::Answer(answer) => answer,
                 Given::Refused(_) => return Ok(Err(AgentEnd::Refused)),
-                Given::TooLong(_) => {
-                    // What the model takes is not known, only that it is less than this.
-                    let room = self.conversation.tokens() * 3 / 4;
-                    let drops = settings.overflow == LongConversation::Drop;
-                    if drops && self.conversation.fit(room) {
-                        continue;
+                Given::TooLong(_) => match settings.overflow {
+                    LongConversation::End => return Ok(Err(AgentEnd::Context)),
+                    LongConversation::Drop => {
+                        // What the model takes is not known, only that it is less than this.
+                        let room = self.conversation.tokens() * 3 / 4;
+                        if self.conversation.fit(room) {
+                            continue;
+                        }
+                        return Ok(Err(AgentEnd::Context));
                     }
-                    return Ok(Err(AgentEnd::Context));
-                }
+                    LongConversation::Summarise => match self.summarise()? {
+                        None => continue,
+                        Some(why) => return Ok(Err(why)),
+                    },
+                },
             };
             match self.form.take(&answer.text, attempt == repairs).map_err(undone)? {
                 Ok(result) => return Ok(Ok((answer.text, result))),
@@ -364,25 +451,29 @@ impl Turns<'_> {
         }
     }
 
-    fn ask(&self, attempt: u32, problems: &[Message]) -> Result<Given, Undone> {
+    /// Asks with `messages`, which do not show the turns `hidden`.
+    fn ask(
+        &self,
+        what: Asked,
+        attempt: u32,
+        messages: &[Message],
+        hidden: Vec<NodeId>,
+    ) -> Result<Given, Undone> {
         let LinearSettings { temperature, top_p, max_tokens, .. } = *self.linear.settings;
-        let mut messages = self.conversation.messages();
-        messages.extend(problems.iter().cloned());
         let best = self.conversation.best_script(self.linear.run.view.direction);
         let best: Vec<String> = best.map(str::to_owned).into_iter().collect();
         let ask = Ask {
             node: self.number(),
-            what: self.linear.asked(),
+            what,
             attempt,
-            messages: &messages,
+            messages,
             schema: None,
             temperature,
             top_p,
             max_tokens,
             parents: &best,
         };
-        let turns = self.conversation.left_out();
-        self.open.ask(&ask, LeftOut { parts: Vec::new(), turns })
+        self.open.ask(&ask, LeftOut { parts: Vec::new(), turns: hidden })
     }
 
     /// Writes a turn down and adds it to the conversation; returns why the run is over, if it is.

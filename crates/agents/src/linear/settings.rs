@@ -12,6 +12,8 @@ pub enum LongConversation {
     End,
     /// Turns that failed are left out, oldest first; then all but the last.
     Drop,
+    /// The older half of the turns makes way for a summary that the agent writes of it (APOLLO §3.1).
+    Summarise,
 }
 
 /// Everything that a linear agent is set to, but for the task, the player and the seed.
@@ -38,7 +40,7 @@ pub struct LinearSettings {
     /// Most tokens of a conversation, at four characters each; 0 for as many as the model takes.
     /// Default: 0.
     pub input_tokens: u32,
-    /// Show this many of the latest turns only; 0 for all. Default: 0.
+    /// Show this many of the latest turns only; 0 for all. No summary is written of the others. Default: 0.
     pub recent: u32,
     /// Times that an answer of `mle-agent` which is not in its form is asked for again. Default: 3.
     pub repairs: u32,

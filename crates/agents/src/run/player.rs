@@ -20,6 +20,8 @@ pub enum Asked {
     Judgement,
     /// The next turn of a linear agent.
     Turn(LinearAgent),
+    /// A summary of earlier turns, before the next one.
+    Summary(LinearAgent),
     /// One of the many questions that `AutoMind` asks for a node.
     #[serde(rename = "automind")]
     AutoMind(AutoMindJob),
@@ -34,6 +36,7 @@ impl Asked {
             Self::Script(operator) => operator.name(),
             Self::Judgement => "judge",
             Self::Turn(_) => "turn",
+            Self::Summary(_) => "summary",
             Self::AutoMind(job) => job.name(),
             Self::Knowledge(job) => job.name(),
         }

@@ -62,7 +62,7 @@ impl AgentRole {
         match what {
             Asked::AutoMind(job) => Some(job.role()),
             Asked::Knowledge(_) => Some(Self::Retriever),
-            Asked::Script(_) | Asked::Judgement | Asked::Turn(_) => None,
+            Asked::Script(_) | Asked::Judgement | Asked::Turn(_) | Asked::Summary(_) => None,
         }
     }
 }

@@ -114,7 +114,7 @@ impl RunState {
             }
             JournalLine::Asked(facts) => {
                 let known = match facts.what {
-                    Asked::Turn(_) => facts.node.index() <= self.turns.len(),
+                    Asked::Turn(_) | Asked::Summary(_) => facts.node.index() <= self.turns.len(),
                     Asked::Knowledge(_) => self.decided.is_empty(),
                     Asked::Script(_) | Asked::Judgement | Asked::AutoMind(_) => {
                         facts.node.index() < self.decided.len()

@@ -37,6 +37,7 @@ impl Player for FixedScript {
                 let why = "a script answers no questions about knowledge";
                 return Err(PlayerFault::Refused(why.to_owned()));
             }
+            Asked::Summary(_) => "There is one script, and it has run.".to_owned(),
             Asked::Turn(agent) => linear::last_turn(agent, "The script has run."),
         }))
     }

@@ -108,6 +108,10 @@ impl Player for Mutator {
                 let reason = "the mutator writes no plans; `script:engineer` does".to_owned();
                 return Err(PlayerFault::Refused(reason));
             }
+            Asked::Summary(_) => {
+                let best = ask.parents.first().map_or("There is no script yet.", String::as_str);
+                return Ok(Answer::whole(format!("The best script so far:\n\n{best}")));
+            }
             Asked::Judgement => {
                 let judged = "{\"is_bug\": false, \"summary\": \"It ran.\", \"metric\": null}";
                 return Ok(Answer::whole(judged));
@@ -119,7 +123,11 @@ impl Player for Mutator {
         let plan = format!("A script with these {}.", plan.trim_start_matches("# "));
         Ok(Answer::whole(match ask.what {
             Asked::Turn(agent) => linear::script_turn(agent, &plan, &code),
-            Asked::Script(_) | Asked::Judgement | Asked::AutoMind(_) | Asked::Knowledge(_) => {
+            Asked::Script(_)
+            | Asked::Judgement
+            | Asked::Summary(_)
+            | Asked::AutoMind(_)
+            | Asked::Knowledge(_) => {
                 format!("{plan}\n\n```python\n{code}```\n")
             }
         }))

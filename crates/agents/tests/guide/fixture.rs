@@ -49,6 +49,7 @@ pub(crate) fn report(turn: u32) -> TurnReport {
             cached: false,
         },
         left_out: Vec::new(),
+        summaries: Vec::new(),
     }
 }
 

@@ -11,3 +11,4 @@ mod person;
 mod prompts;
 mod samples;
 mod search;
+mod summaries;

@@ -39,12 +39,14 @@ export async function context(id, turn) {
             { class: "faint" },
             `${counted(parts.length, "part")}, ${counted(characters, "character")}. Tokens are counted by the model, and this server is not told how many.`,
         ),
-        ...parts.map(({ source, turn: of, text }) => {
-            const title = `${SOURCES[source]}${of === null ? "" : `, turn ${of}`}`;
+        ...parts.map(({ source, turn: of, text, is_summary: isSummary }) => {
+            const title = isSummary
+                ? "Summary of its own, of turns that are no longer shown"
+                : `${SOURCES[source]}${of === null ? "" : `, turn ${of}`}`;
             const said = el("pre", { class: "text" });
             const made = el(
                 "details",
-                { class: `part ${source}`, open: text.length <= UNFOLDED },
+                { class: `part ${isSummary ? "summary" : source}`, open: text.length <= UNFOLDED },
                 el(
                     "summary",
                     {},

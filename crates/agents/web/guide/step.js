@@ -93,6 +93,19 @@ export function heard(piece) {
 }
 
 /**
+ * A summary that the agent wrote before a turn.
+ * @param {string} id of the conversation
+ * @param {NonNullable<Turn["summaries"]>[number]} summary
+ */
+function summaryOf(id, { replaces, text }) {
+    const body = el("div", { class: "text" });
+    const title = `Summary of ${counted(replaces.length, "turn")}, ${replaces[0]} to ${replaces.at(-1)}`;
+    const folded = el("details", { class: "thought summarised" }, el("summary", {}, title), body);
+    folded.addEventListener("toggle", () => showText(id, text, body, plain), { once: true });
+    return folded;
+}
+
+/**
  * The element of a turn.
  * @param {Conversation} conversation
  * @param {Turn} turn
@@ -136,6 +149,7 @@ export function step(conversation, turn, isOpen = false) {
             "data-turn": turn.turn,
         },
         el("div", { class: "before" }),
+        ...(turn.summaries ?? []).map((summary) => summaryOf(id, summary)),
         el(
             "header",
             {},

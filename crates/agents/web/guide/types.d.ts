@@ -45,6 +45,8 @@ export interface Turn {
         cached?: boolean;
     };
     left_out?: number[];
+    /** What the agent wrote of earlier turns since the turn before, to read it in their place. */
+    summaries?: { replaces: number[]; request: StoredText; text: StoredText }[];
 }
 
 export interface What {
@@ -138,6 +140,8 @@ export interface ContextPart {
     source: "prompt" | "model" | "environment" | "guide";
     turn: number | null;
     text: string;
+    /** It was written by the agent, of turns that are no longer shown. */
+    is_summary?: boolean;
 }
 
 export interface Me {

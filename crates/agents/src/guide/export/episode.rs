@@ -1,9 +1,11 @@
 //! A guided run, or a part of it, as a trajectory.
 
+use super::view::View;
 use crate::guide::advice::unguided_text;
-use crate::guide::transcript::Transcript;
+use crate::guide::transcript::{Transcript, TranscriptTurn};
 use crate::guide::turn::End;
 use crate::linear::record::omissions;
+use crate::linear::summary::summarised_prompt;
 use crate::reward::{RewardWeights, reward};
 use crate::run::journal::AgentEnd;
 use crate::trajectory::{
@@ -15,9 +17,8 @@ use sandbox::env::EpisodeResult;
 /// What of a run is laid out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout<'a> {
-    /// The turns, by number, in order. Without all of them, none of the run's may have been left out of
-    /// the context.
-    pub(super) turns: &'a [u32],
+    /// The turns, and the summaries around them.
+    pub(super) view: &'a View<'a>,
     /// Whether advice is, and the sentences of the prompt that say that it may come.
     pub(super) advice: bool,
     /// Whether thoughts are.
@@ -45,25 +46,30 @@ pub(super) fn trajectory(
     });
     let mut segments: Vec<Segment> =
         prompt.map(|text| Segment::text(Source::Prompt, text)).collect();
+    if let (Some(summary), Some(last)) = (layout.view.opens_with, segments.last_mut()) {
+        last.text = summarised_prompt(&last.text, summary);
+    }
     let (mut places, mut guidance, mut records) = (Vec::new(), Vec::new(), Vec::new());
-    let turns = layout.turns.iter().map(|number| &transcript.turns[*number as usize]);
-    for turn in turns.clone() {
-        places.push(segments.len());
-        let report = &turn.report;
-        let text = if layout.thoughts {
-            report.text()
-        } else {
-            report.action.trim_start_matches('\n').to_owned()
-        };
-        segments.push(Segment::text(Source::Model, text));
-        let observation = report.observation.as_ref();
-        segments.extend(observation.map(|text| Segment::text(Source::Environment, text)));
+    for (number, turn) in (0..layout.view.end).zip(&transcript.turns) {
+        if layout.view.turns.contains(&number) {
+            places.push(segments.len());
+            segments.extend(written(turn, layout));
+            records.push(turn.report.record.clone());
+        }
+        // Advice stays where the turn before it is no longer shown.
         for piece in turn.heard.iter().filter(|_| layout.advice) {
             guidance.push(piece.heard_in(segments.len()));
             segments.push(Segment::text(Source::Guide, piece.advice()));
         }
-        records.push(report.record.clone());
     }
+    if let Some(summary) = layout.view.summary {
+        segments.push(Segment::text(Source::Prompt, &summary.request));
+        segments.push(Segment::text(Source::Model, &summary.text));
+    }
+    // Of a part nothing is left out but what it is without.
+    let is_whole = layout.view.turns.len() == transcript.turns.len();
+    let left_out = transcript.turns.iter().filter(|_| is_whole);
+    let left_out = left_out.map(|turn| turn.report.left_out.iter().copied());
     let result = EpisodeResult { grade: end.grade, refusal: end.refusal.clone() };
     let timed_out = |record: &TurnRecord| record.outcome == Some(Outcome::TimedOut);
     let format_share = Trajectory::format_share(&records);
@@ -75,7 +81,7 @@ pub(super) fn trajectory(
         feedback: opening.feedback,
         guided: true,
         segments,
-        omissions: omissions(&places, turns.map(|turn| turn.report.left_out.iter().copied())),
+        omissions: omissions(&places, left_out),
         guidance,
         summaries: Vec::new(),
         timed_out: records.iter().any(timed_out),
@@ -84,4 +90,17 @@ pub(super) fn trajectory(
         reward: reward(&RewardWeights::DENSE, format_share, result.grade.as_ref(), None),
         outcome: EpisodeOutcome::Mle(result),
     }
+}
+
+/// A turn, and what it read in return.
+fn written(turn: &TranscriptTurn, layout: Layout<'_>) -> impl Iterator<Item = Segment> {
+    let report = &turn.report;
+    let text = if layout.thoughts {
+        report.text()
+    } else {
+        report.action.trim_start_matches('\n').to_owned()
+    };
+    let observation = report.observation.as_ref();
+    let observation = observation.map(|text| Segment::text(Source::Environment, text));
+    std::iter::once(Segment::text(Source::Model, text)).chain(observation)
 }

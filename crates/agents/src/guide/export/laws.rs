@@ -87,7 +87,11 @@ fn made(
     let again: Option<&dyn PlaysAgain> = Some(again);
     let (contexts, turns) = (ContextCounts::default(), TurnCounts::default());
     let mut making = Making { settings, again, contexts, turns };
-    let sample = making.sample(run, verdicts).unwrap().ok();
+    let samples = making.samples(run, verdicts).unwrap().ok();
+    let sample = samples.map(|samples| {
+        let [sample] = <[Sample; 1]>::try_from(samples).expect("nothing was summarised");
+        sample
+    });
     (sample, making.contexts, making.turns)
 }
 

@@ -28,6 +28,9 @@ pub struct Manifest {
     pub left_out: BTreeMap<String, u64>,
     /// Samples.
     pub samples: u64,
+    /// Those of them that are summaries.
+    #[serde(default)]
+    pub summaries: u64,
     /// What their contexts are.
     pub contexts: ContextCounts,
     /// What of their turns is trained on.

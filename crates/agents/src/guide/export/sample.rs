@@ -24,7 +24,12 @@ pub struct Sample {
     pub context: SampleContext,
     /// What of each turn is trained on: one for each segment of the model, in order.
     pub trained: Vec<Trained>,
-    /// What the policy reads and writes. Its `turns` and segments of the model are as many as `trained`.
+    /// Whether the last segment of the model is a summary that the agent wrote of the turns before it, which
+    /// a segment of the prompt asks for. It is no turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_summary: bool,
+    /// What the policy reads and writes. Its segments of the model are as many as `trained`, and its `turns`,
+    /// too, but for a summary.
     pub trajectory: Trajectory,
 }
 
@@ -51,7 +56,7 @@ impl Sample {
         let segments = self.trajectory.segments.iter();
         let written = segments.filter(|segment| segment.source == Source::Model).count();
         let (turns, trained) = (self.trajectory.turns.len(), self.trained.len());
-        if (written, turns) != (trained, trained) {
+        if (written, turns + usize::from(self.is_summary)) != (trained, trained) {
             return Err(format!(
                 "`trained` has {trained} turns, and the trajectory {turns} with {written} segments of \
                  the model"
@@ -172,6 +177,7 @@ mod tests {
             conversation: "run".parse().unwrap(),
             context: SampleContext::Keep,
             trained: turns.iter().map(|(trained, _)| *trained).collect(),
+            is_summary: false,
             trajectory,
         }
     }
@@ -196,6 +202,8 @@ mod tests {
         good.check().unwrap();
         let more = Sample { trained: vec![Trained::Whole; 2], ..good.clone() };
         assert!(more.check().unwrap_err().contains("`trained` has 2 turns"));
+        let summary = Sample { is_summary: true, ..good.clone() };
+        assert!(summary.check().is_err(), "the last segment of the model is a turn");
         assert!(Sample { version: 9, ..good }.check().is_err());
     }
 

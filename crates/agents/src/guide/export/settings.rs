@@ -36,6 +36,7 @@ impl SampleContext {
 /// | `guidance_dropout` | share of quiet samples without advice, 0 to 1 | 0 |
 /// | `masked` | whether verdicts count; if not, every turn is trained on | yes |
 /// | `thoughts` | whether thoughts are kept in the text | yes |
+/// | `once` | whether a turn that several views of a summarised run show is trained on in the first alone | yes |
 /// | `tier` | the tier that a run must reach to be a sample | none |
 /// | `seed` | seed of the draws | 0 |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,6 +51,9 @@ pub struct ExportSettings {
     /// Whether thoughts are kept in the text. Without them turns are their actions alone, in what is
     /// read, too.
     pub thoughts: bool,
+    /// Whether a turn is trained on once. A run whose conversation was summarised has several samples, and
+    /// later ones show turns of earlier ones.
+    pub once: bool,
     /// The tier that a run must reach.
     pub tier: Option<Milestone>,
     /// The seed of all draws.
@@ -63,6 +67,7 @@ impl Default for ExportSettings {
             guidance_dropout: 0.0,
             masked: true,
             thoughts: true,
+            once: true,
             tier: None,
             seed: 0,
         }

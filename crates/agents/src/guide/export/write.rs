@@ -5,6 +5,7 @@ use super::excise::{PlaysAgain, ReplayFailure, difference};
 use super::manifest::{ContextCounts, GuidanceCost, MANIFEST_VERSION, Manifest, TurnCounts};
 use super::sample::{SAMPLE_VERSION, Sample};
 use super::settings::{ExportSettings, SampleContext};
+use super::view::{View, views};
 use crate::guide::error::StoreError;
 use crate::guide::store::list_conversations;
 use crate::guide::transcript::{Transcript, TranscriptError};
@@ -89,9 +90,9 @@ pub fn export(
         conversations += 1;
         let transcript = Transcript::read(store, &id)?;
         let of_run = Verdicts::of(&transcript, read_judged(store, &id)?);
-        match making.sample(&transcript, &of_run)? {
-            Ok(sample) => {
-                samples.push(sample);
+        match making.samples(&transcript, &of_run)? {
+            Ok(of_run_made) => {
+                samples.extend(of_run_made);
                 funnel.add(&transcript.id, &of_run, transcript.count());
                 guidance.add(&transcript);
                 verdicts.extend_from_slice(of_run.records());
@@ -107,6 +108,7 @@ pub fn export(
         conversations,
         left_out,
         samples: samples.len() as u64,
+        summaries: samples.iter().filter(|sample| sample.is_summary).count() as u64,
         contexts,
         turns,
         kappa: funnel.agreement.kappa(),
@@ -152,12 +154,13 @@ pub(super) struct Making<'a> {
 type Ended<'a> = (&'a End, EpisodeEnding);
 
 impl Making<'_> {
-    /// The sample of a run, or why there is none.
-    pub(super) fn sample(
+    /// The samples of a run, one for each of its views of which something is trained on, or why there is
+    /// none.
+    pub(super) fn samples(
         &mut self,
         transcript: &Transcript,
         verdicts: &Verdicts,
-    ) -> Result<Result<Sample, &'static str>, ExportError> {
+    ) -> Result<Result<Vec<Sample>, &'static str>, ExportError> {
         if transcript.end.is_none() {
             return Ok(Err("not_over"));
         }
@@ -177,30 +180,44 @@ impl Making<'_> {
         if self.settings.context == SampleContext::Excise
             && let Some(sample) = self.excised(transcript, ended, &trained)?
         {
-            return Ok(Ok(sample));
+            return Ok(Ok(vec![sample]));
         }
         let advice = match self.settings.context {
             SampleContext::Keep => true,
             SampleContext::Quiet | SampleContext::Excise => !self.drops_advice(transcript),
         };
-        let context = match self.settings.context {
-            SampleContext::Keep => {
-                self.contexts.keep += 1;
-                SampleContext::Keep
+        let mut samples = Vec::new();
+        for view in views(transcript) {
+            let trained = self.trained_in(&view, &trained);
+            if trained.iter().any(|of| *of != Trained::Nothing) {
+                let context = self.quiet_or_kept(advice);
+                let layout = Layout { view: &view, advice, thoughts: self.settings.thoughts };
+                samples.push(self.sample(transcript, ended, context, layout, trained));
             }
-            SampleContext::Quiet | SampleContext::Excise => {
-                let count = if advice {
-                    &mut self.contexts.quiet_with_advice
-                } else {
-                    &mut self.contexts.quiet_without_advice
-                };
-                *count += 1;
-                SampleContext::Quiet
-            }
+        }
+        Ok(Ok(samples))
+    }
+
+    /// Counts a sample that is not excised.
+    fn quiet_or_kept(&mut self, advice: bool) -> SampleContext {
+        let (context, count) = match (self.settings.context, advice) {
+            (SampleContext::Keep, _) => (SampleContext::Keep, &mut self.contexts.keep),
+            (_, true) => (SampleContext::Quiet, &mut self.contexts.quiet_with_advice),
+            (_, false) => (SampleContext::Quiet, &mut self.contexts.quiet_without_advice),
         };
-        let layout = Layout { turns: &all, advice, thoughts: self.settings.thoughts };
-        let trajectory = trajectory(transcript, ended, layout);
-        Ok(Ok(self.counted(transcript, context, trained, trajectory)))
+        *count += 1;
+        context
+    }
+
+    /// What of a view is trained on, where `trained` is that of the whole run.
+    fn trained_in(&self, view: &View<'_>, trained: &[Trained]) -> Vec<Trained> {
+        let is_context =
+            |turn: u32| view.summary.is_some() || (self.settings.once && turn < view.new_from);
+        let turns = view
+            .turns
+            .iter()
+            .map(|turn| if is_context(*turn) { Trained::Nothing } else { trained[*turn as usize] });
+        turns.chain(view.summary.map(|_| Trained::Whole)).collect()
     }
 
     /// What of a turn is trained on in this export.
@@ -250,14 +267,10 @@ impl Making<'_> {
             self.contexts.excise_confirmed += 1;
             self.turns.cut += (transcript.turns.len() - turns.len()) as u64;
         }
-        // A run whose last turn was cut did not end by itself.
-        let (end, mut ending) = ended;
-        if turns.last() != transcript.count().checked_sub(1).as_ref() {
-            ending = EpisodeEnding::Budget;
-        }
-        let layout = Layout { turns: &turns, advice: false, thoughts: self.settings.thoughts };
-        let trajectory = trajectory(transcript, (end, ending), layout);
-        Ok(Some(self.counted(transcript, SampleContext::Excise, trained, trajectory)))
+        let end = transcript.count();
+        let view = View { opens_with: None, turns, new_from: 0, end, summary: None };
+        let layout = Layout { view: &view, advice: false, thoughts: self.settings.thoughts };
+        Ok(Some(self.sample(transcript, ended, SampleContext::Excise, layout, trained)))
     }
 
     /// Why a run could not have gone with these turns alone; `None` if it could.
@@ -281,13 +294,21 @@ impl Making<'_> {
         }
     }
 
-    fn counted(
+    fn sample(
         &mut self,
         transcript: &Transcript,
+        (end, mut ending): Ended<'_>,
         context: SampleContext,
+        layout: Layout<'_>,
         trained: Vec<Trained>,
-        trajectory: crate::trajectory::Trajectory,
     ) -> Sample {
+        let is_summary = layout.view.summary.is_some();
+        // What lacks the last turn did not end by itself.
+        let last = transcript.count().checked_sub(1);
+        if is_summary || layout.view.turns.last() != last.as_ref() {
+            ending = EpisodeEnding::Budget;
+        }
+        let trajectory = trajectory(transcript, (end, ending), layout);
         for of in &trained {
             match of {
                 Trained::Whole => self.turns.whole += 1,
@@ -296,6 +317,6 @@ impl Making<'_> {
             }
         }
         let (version, conversation) = (SAMPLE_VERSION, transcript.id.clone());
-        Sample { version, conversation, context, trained, trajectory }
+        Sample { version, conversation, context, trained, is_summary, trajectory }
     }
 }

@@ -42,7 +42,14 @@ fn turn(text: String, tool: Tool, outcome: Option<Outcome>, observation: &str) -
     };
     let observation = (tool != Tool::Answer).then(|| observation.to_owned());
     let left_out = Vec::new();
-    TranscriptTurn::new(TurnReport { thought, action, observation, record, left_out })
+    TranscriptTurn::new(TurnReport {
+        thought,
+        action,
+        observation,
+        record,
+        left_out,
+        summaries: Vec::new(),
+    })
 }
 
 pub(crate) fn python(code: &str, observation: &str) -> TranscriptTurn {
