@@ -191,12 +191,17 @@ fn summaries(taken: &TakenUp) -> Result<Vec<PastSummary>, JournalError> {
         if text.trim().is_empty() {
             continue;
         }
-        let hidden: Vec<usize> = asked.left_out_turns.iter().map(|turn| turn.index()).collect();
         let before = node.index();
-        let replaces = (0..before).filter(|turn| !hidden.contains(turn)).collect();
+        let replaces = shown_besides(&asked.left_out_turns, before);
         summaries.push(PastSummary { before, replaces, text });
     }
     Ok(summaries)
+}
+
+/// The turns before the turn `before` without those that a question hid.
+fn shown_besides(hidden: &[NodeId], before: usize) -> Vec<usize> {
+    let hidden: Vec<usize> = hidden.iter().map(|turn| turn.index()).collect();
+    (0..before).filter(|turn| !hidden.contains(turn)).collect()
 }
 
 /// The work of an agent that has taken no turn.
@@ -383,9 +388,13 @@ impl Turns<'_> {
     /// if that cannot be.
     fn summarise(&mut self) -> Result<Option<AgentEnd>, Undone> {
         let mut replaces = self.conversation.older_half();
+        let what = Asked::Summary(self.linear.settings.agent);
         while !replaces.is_empty() && self.summary_tries < TRIES {
+            // A question that was asked before the run was killed stays as it was asked.
+            if let Some(hidden) = self.open.left_out_of(self.number(), what, self.summary_tries) {
+                replaces = shown_besides(hidden, self.number().index());
+            }
             let (messages, hidden) = self.conversation.summary_question(&replaces);
-            let what = Asked::Summary(self.linear.settings.agent);
             match self.ask(what, self.summary_tries, &messages, hidden)? {
                 Given::Answer(answer) => {
                     self.summary_tries += 1;

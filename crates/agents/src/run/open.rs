@@ -162,6 +162,11 @@ impl<'a> OpenRun<'a> {
         self.asked.range(first..=last).next().map(|(_, facts)| facts.left_out_turns.as_slice())
     }
 
+    /// What an earlier start left out of one question, if it was answered.
+    pub(crate) fn left_out_of(&self, node: NodeId, what: Asked, attempt: u32) -> Option<&[NodeId]> {
+        self.asked.get(&(node, what, attempt)).map(|facts| facts.left_out_turns.as_slice())
+    }
+
     /// Writes down the end of the run, with the submission that counts.
     pub(crate) fn finish(
         &self,

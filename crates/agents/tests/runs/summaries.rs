@@ -24,8 +24,8 @@ use std::sync::{Arc, Mutex};
 /// Takes turns of which the second fails, and summarises when it is asked to.
 #[derive(Debug, Default)]
 struct Summarising {
-    /// Longest conversation that it reads, in messages.
-    longest: Option<usize>,
+    /// Longest conversation that it reads, in messages: for a turn, and for a summary.
+    longest: Option<(usize, usize)>,
     is_mute: bool,
     /// Where a person advises it, while it takes these turns.
     advised: Option<(Arc<Store>, Vec<u32>)>,
@@ -33,7 +33,7 @@ struct Summarising {
     shown: Mutex<Vec<(Asked, Vec<Message>)>>,
 }
 
-const TURNS: u32 = 11;
+const TURNS: u32 = 7;
 
 fn turn(number: u32) -> String {
     if number == TURNS {
@@ -49,12 +49,14 @@ impl Player for Summarising {
     }
 
     fn answer(&self, ask: &Ask<'_>) -> Result<Answer, PlayerFault> {
-        if self.longest.is_some_and(|longest| ask.messages.len() > longest) {
+        let is_summary = matches!(ask.what, Asked::Summary(_));
+        let longest = self.longest.map(|(turn, summary)| if is_summary { summary } else { turn });
+        if longest.is_some_and(|longest| ask.messages.len() > longest) {
             return Err(PlayerFault::ContextTooLong { said: "too long".to_owned() });
         }
         self.shown.lock().unwrap().push((ask.what, ask.messages.to_vec()));
         if let Some((store, turns)) = &self.advised
-            && matches!(ask.what, Asked::Turn(_))
+            && !is_summary
             && turns.contains(&ask.node.0)
         {
             post(store, &format!("g{}", ask.node), None, "Keep it short.");
@@ -94,7 +96,7 @@ fn trajectory(fixture: &Fixture, run: &str) -> Trajectory {
 fn older_half_of_a_long_conversation_makes_way_for_a_summary() {
     let fixture = small();
     let player = Summarising::default();
-    let rest = fixture.play("whole", &settings(1100), &player).unwrap();
+    let rest = fixture.play("whole", &settings(900), &player).unwrap();
     assert!(matches!(rest, AgentRest::Finished { why: AgentEnd::Answered, .. }), "{rest:?}");
 
     let shown = player.shown.into_inner().unwrap();
@@ -133,18 +135,20 @@ fn older_half_of_a_long_conversation_makes_way_for_a_summary() {
     assert_eq!(replaced, omitted);
     assert_eq!(trajectory.summaries.len(), shown.iter().filter(|(what, _)| asked(what)).count());
 
-    fixture.assert_goes_on_from_every_line(&settings(1100), &Summarising::default());
+    fixture.assert_goes_on_from_every_line(&settings(900), &Summarising::default());
 }
 
 #[test]
 fn model_that_takes_less_is_asked_for_a_summary_of_less() {
     let fixture = small();
-    // Four turns and an opening are too much for it, and so is the request after two turns.
-    let player = Summarising { longest: Some(2 + 2 * 2), ..Summarising::default() };
+    // Four turns are too much for it, and so is a summary of two.
+    let player = Summarising { longest: Some((8, 5)), ..Summarising::default() };
     let rest = fixture.play("whole", &settings(0), &player).unwrap();
     assert!(matches!(rest, AgentRest::Finished { why: AgentEnd::Answered, .. }), "{rest:?}");
-    assert!(!trajectory(&fixture, "whole").summaries.is_empty());
-    let again = Summarising { longest: Some(2 + 2 * 2), ..Summarising::default() };
+    let trajectory = trajectory(&fixture, "whole");
+    assert!(trajectory.summaries.len() > 1);
+    assert!(trajectory.summaries.iter().all(|summary| summary.replaces.len() == 2));
+    let again = Summarising { longest: Some((8, 5)), ..Summarising::default() };
     fixture.assert_same_from_every_line(&settings(0), &again);
 }
 
@@ -152,7 +156,7 @@ fn model_that_takes_less_is_asked_for_a_summary_of_less() {
 fn run_whose_agent_writes_no_summary_ends_and_is_graded() {
     let fixture = small();
     let player = Summarising { is_mute: true, ..Summarising::default() };
-    let rest = fixture.play("whole", &settings(1100), &player).unwrap();
+    let rest = fixture.play("whole", &settings(900), &player).unwrap();
     assert!(matches!(rest, AgentRest::Finished { why: AgentEnd::Context, .. }), "{rest:?}");
     let shown = player.shown.into_inner().unwrap();
     let tries = shown.iter().filter(|(what, _)| matches!(what, Asked::Summary(_))).count();
@@ -182,7 +186,7 @@ fn samples_of_a_summarised_run_are_what_the_agent_read_and_each_turn_is_trained_
     fixture.view.page = "A task.\n".to_owned();
     let advised = Some((Arc::clone(&store), vec![0, 5]));
     let player = Summarising { advised, ..Summarising::default() };
-    fixture.play("run", &settings(1200), &player).unwrap();
+    fixture.play("run", &settings(1000), &player).unwrap();
     let shown = player.shown.into_inner().unwrap();
     let written = shown.iter().filter(|(what, _)| matches!(what, Asked::Summary(_))).count();
     assert!(written > 1);
