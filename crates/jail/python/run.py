@@ -2,6 +2,8 @@
 # Part of the zygote's program (see `zygote.py`): the state of the processes that it started.
 
 import ctypes
+import errno
+import fcntl
 import mmap
 import os
 import signal
@@ -179,14 +181,73 @@ def shared_mappings(pid):
     """The pieces of memory without a file that a process maps to share, by device and inode, and
     up to which byte of each; none for a process that is gone."""
     try:
-        with open(f"/proc/{pid}/maps", "rb") as file:
-            lines = file.read().splitlines()
+        with open(f"/proc/{pid}/maps", "rb", buffering=0) as file:
+            try:
+                return list(queried_mappings(file))
+            except OSError as error:
+                # A kernel before 6.11 does not know the question.
+                if error.errno != errno.ENOTTY:
+                    raise
+                return list(printed_mappings(file.read()))
     except OSError:
-        return
-    for line in lines:
+        return []
+
+
+# How names of mappings begin whose memory belongs to no file.
+WITHOUT_FILE = (b"/dev/zero", b"/memfd:", b"[anon_shmem")
+
+
+class MappingQuery(ctypes.Structure):
+    """`struct procmap_query` of linux/fs.h."""
+
+    _fields_ = [
+        *((name, ctypes.c_uint64) for name in ("size", "flags", "address", "start", "end", "permissions")),
+        *((name, ctypes.c_uint64) for name in ("page_size", "offset", "inode")),
+        *((name, ctypes.c_uint32) for name in ("major", "minor", "name_size", "build_id_size")),
+        *((name, ctypes.c_uint64) for name in ("name", "build_id")),
+    ]
+
+
+# `_IOWR(PROCFS_IOCTL_MAGIC, 17, struct procmap_query)`.
+PROCMAP_QUERY = 3 << 30 | ctypes.sizeof(MappingQuery) << 16 | ord("f") << 8 | 17
+# `PROCMAP_QUERY_VMA_SHARED | PROCMAP_QUERY_COVERING_OR_NEXT_VMA`.
+NEXT_SHARED = 0x08 | 0x10
+MAPPING_NAME = ctypes.create_string_buffer(mmap.PAGESIZE)
+
+
+def queried_mappings(file):
+    """The same of an open `/proc/PID/maps`, one question a mapping. The kernel passes over those that
+    are not shared, of which an interpreter has a thousand, and prints nothing."""
+    query = MappingQuery(size=ctypes.sizeof(MappingQuery), flags=NEXT_SHARED)
+    while True:
+        query.name, query.name_size = ctypes.addressof(MAPPING_NAME), len(MAPPING_NAME)
+        try:
+            try:
+                fcntl.ioctl(file, PROCMAP_QUERY, query)
+                name = MAPPING_NAME.value if query.name_size else b""
+            except OSError as error:
+                # Memory without a file has a short name.
+                if error.errno != errno.ENAMETOOLONG:
+                    raise
+                query.name = query.name_size = 0
+                fcntl.ioctl(file, PROCMAP_QUERY, query)
+                name = b""
+        except OSError as error:
+            if error.errno == errno.ENOENT:
+                return
+            raise
+        if name.startswith(WITHOUT_FILE):
+            device = os.makedev(query.major, query.minor)
+            yield (device, query.inode), query.offset + query.end - query.start
+        query.address = query.end
+
+
+def printed_mappings(text):
+    """The same of the content of `/proc/PID/maps`."""
+    for line in text.splitlines():
         # `from-to rw-s offset device inode name`
         fields = line.split(None, 5)
-        if fields[1].endswith(b"s") and fields[-1].startswith((b"/dev/zero", b"/memfd:", b"[anon_shmem")):
+        if fields[1].endswith(b"s") and fields[-1].startswith(WITHOUT_FILE):
             start, end = (int(number, 16) for number in fields[0].split(b"-"))
             device = os.makedev(*(int(number, 16) for number in fields[3].split(b":")))
             yield (device, int(fields[4])), int(fields[2], 16) + end - start
