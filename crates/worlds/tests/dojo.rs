@@ -183,7 +183,7 @@ fn tokens(text: &str) -> usize {
     let mut in_word = false;
     for letter in text.chars() {
         let is_letter = letter.is_alphabetic();
-        count += usize::from(!letter.is_whitespace() && !(is_letter && in_word));
+        count += usize::from(!(letter.is_whitespace() || is_letter && in_word));
         in_word = is_letter;
     }
     count

@@ -148,9 +148,9 @@ fn pool_rows(suite: &Suite) -> Result<Vec<Value>> {
     let Some(pool) = suite.pool() else { return Ok(Vec::new()) };
     let files = suite.pool_files().into_iter().filter(|path| path.extension() != Some("md"));
     let row = |path: &Utf8Path| {
-        let bytes = fs::read(pool.join(path))?;
-        let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
-        Ok(json!({"file": path.as_str(), "bytes": bytes.len(), "lines": lines}))
+        let text = fs::read_to_string(pool.join(path))?;
+        let (bytes, lines) = (text.len(), text.lines().count());
+        Ok(json!({"file": path.as_str(), "bytes": bytes, "lines": lines}))
     };
     files.map(row).collect()
 }

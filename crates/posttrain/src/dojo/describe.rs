@@ -227,7 +227,7 @@ fn tokens(text: &str) -> usize {
     let (mut count, mut in_word) = (0, false);
     for letter in text.chars() {
         let is_letter = letter.is_alphabetic();
-        count += usize::from(!letter.is_whitespace() && !(is_letter && in_word));
+        count += usize::from(!(letter.is_whitespace() || is_letter && in_word));
         in_word = is_letter;
     }
     count
