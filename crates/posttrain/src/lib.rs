@@ -12,6 +12,7 @@ pub mod agents;
 pub mod audit;
 pub mod clock;
 mod digest;
+pub mod dojo;
 mod fault;
 pub mod grade;
 pub mod intake;

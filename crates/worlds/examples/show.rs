@@ -1,7 +1,8 @@
 //! Shows items of generated environments: what the policy reads, an episode, and the answer.
 //!
 //! ```sh
-//! cargo run -p worlds --example show                            # one item of each
+//! cargo run -p worlds --example show                            # one item of each of `rlbench`
+//! cargo run -p worlds --example show -- noc4pc                  # one of a task of `ftdojo`
 //! cargo run -p worlds --example show -- household --item 3      # the fourth training item
 //! cargo run -p worlds --example show -- arithmetic --part test --scale full --seed 7 --item 0
 //! cargo run -p worlds --example show -- household --random      # a random player's episode
@@ -17,7 +18,7 @@ use jail::python::PythonEnv;
 use std::error::Error;
 use std::sync::Arc;
 use tasks::stream::Stream;
-use worlds::{Environment, Part, Scale, WorldName, demonstrate};
+use worlds::{Environment, Part, Scale, SuiteName, WorldName, demonstrate};
 
 /// What the command line asks for.
 struct Arguments {
@@ -146,7 +147,7 @@ fn show(world: &dyn Environment, arguments: &Arguments) -> Result<(), Box<dyn Er
 
 fn arguments(given: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let mut arguments = Arguments {
-        worlds: WorldName::ALL.to_vec(),
+        worlds: SuiteName::Rlbench.worlds().to_vec(),
         part: Part::Train,
         scale: Scale::Tiny,
         seed: 0,

@@ -42,6 +42,8 @@ pub enum GenerateError {
 pub(crate) struct Generated<K: Kind> {
     pub(crate) ground: K::Ground,
     pub(crate) parts: BTreeMap<Part, BTreeMap<TaskId, K::Item>>,
+    /// Items that the pool of a suite is made from.
+    pub(crate) pooled: Vec<K::Item>,
 }
 
 /// Draws a task. No two items ask the same, and no sealed item has a window of its evidence in
@@ -59,10 +61,12 @@ pub(crate) fn generate<K: Kind>(
     let mut keys = BTreeSet::new();
     let mut public = HashSet::new();
     let mut parts = BTreeMap::new();
+    let mut pooled = Vec::new();
     for part in Part::ALL {
-        let asked = sizes.of(part);
+        let in_pool = if part == Part::Train { K::pooled(scale) } else { 0 };
+        let asked = sizes.of(part) + in_pool;
         let stream = stream.child(part.name());
-        let mut accepted = BTreeMap::new();
+        let mut accepted = Vec::new();
         for batch in 0..CANDIDATES {
             let first = batch * asked;
             let candidates: Vec<Option<K::Item>> = (first..first + asked)
@@ -76,7 +80,7 @@ pub(crate) fn generate<K: Kind>(
                         || grams(&K::evidence(&ground, &item)).is_disjoint(&public));
                 if accepted.len() < asked && is_free {
                     keys.insert(K::key(&item));
-                    accepted.insert(item_id(task, part, accepted.len())?, item);
+                    accepted.push(item);
                 }
             }
             if accepted.len() == asked {
@@ -88,16 +92,21 @@ pub(crate) fn generate<K: Kind>(
             return Err(GenerateError::Exhausted { world: K::NAME, part, found, asked });
         }
         if part == Part::Train {
-            for item in accepted.values() {
+            for item in &accepted {
                 public.extend(grams(&K::evidence(&ground, item)));
                 public.extend(grams(&as_text(item)));
             }
             public.extend(grams(&as_text(&ground)));
             public.extend(grams(&K::describe(scale)));
         }
-        parts.insert(part, accepted);
+        if part == Part::Train {
+            pooled = accepted.split_off(sizes.of(part));
+        }
+        let numbered = accepted.into_iter().enumerate();
+        let named = numbered.map(|(number, item)| Ok((item_id(task, part, number)?, item)));
+        parts.insert(part, named.collect::<Result<_, TaskError>>()?);
     }
-    Ok(Generated { ground, parts })
+    Ok(Generated { ground, parts, pooled })
 }
 
 /// A value as it is written in public files.

@@ -1,15 +1,21 @@
 //! The kinds of environments by name, and what suites and folders do with each.
 
 use crate::arithmetic::Arithmetic;
+use crate::finance::Finqa;
 use crate::generate::{GenerateError, as_text, generate};
 use crate::household::Household;
 use crate::instructions::Instructions;
 use crate::kind::{Kind, Outline, Scale};
+use crate::mathematics::Aime;
 use crate::part::Part;
+use crate::patents::{Noc4pc, Par4pc, Pi4pc};
+use crate::pool::{PoolSource, RawRow};
 use crate::programs::Programs;
 use crate::search::Search;
 use crate::shop::Shop;
+use crate::single::Single;
 use crate::spec::TaskSpec;
+use crate::tables::{TableDa, TableFc, TableNr, TableVis};
 use crate::world::{Environment, GeneratedWorld};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,6 +38,28 @@ pub enum WorldName {
     Shop,
     /// An encyclopedia and questions ([`crate::search`]).
     Search,
+    /// Problems of competition mathematics ([`crate::mathematics`]).
+    Aime,
+    /// Documents that a claim is not new over ([`crate::patents`]).
+    Par4pc,
+    /// Whether a claim is new ([`crate::patents`]).
+    Noc4pc,
+    /// The paragraph that discloses an element of a claim ([`crate::patents`]).
+    Pi4pc,
+    /// Questions of examinations in finance ([`crate::finance`]).
+    Finqa,
+    /// Analyses of tables ([`crate::tables`]).
+    #[serde(rename = "table-da")]
+    TableDa,
+    /// Statements about tables ([`crate::tables`]).
+    #[serde(rename = "table-fc")]
+    TableFc,
+    /// Numbers from tables ([`crate::tables`]).
+    #[serde(rename = "table-nr")]
+    TableNr,
+    /// Charts of tables ([`crate::tables`]).
+    #[serde(rename = "table-vis")]
+    TableVis,
 }
 
 /// A task's lines as they are written: one item a line.
@@ -40,6 +68,8 @@ pub(crate) struct TaskLines {
     /// What all items share; `None` if nothing.
     pub(crate) ground: Option<String>,
     pub(crate) parts: BTreeMap<Part, String>,
+    /// The raw data that the task has for the pool.
+    pub(crate) raw: Vec<RawRow>,
 }
 
 /// A line of a file of items.
@@ -60,20 +90,56 @@ macro_rules! dispatch {
             WorldName::Household => $function::<Household>($($argument),*),
             WorldName::Shop => $function::<Shop>($($argument),*),
             WorldName::Search => $function::<Search>($($argument),*),
+            WorldName::Aime => $function::<Single<Aime>>($($argument),*),
+            WorldName::Par4pc => $function::<Single<Par4pc>>($($argument),*),
+            WorldName::Noc4pc => $function::<Single<Noc4pc>>($($argument),*),
+            WorldName::Pi4pc => $function::<Single<Pi4pc>>($($argument),*),
+            WorldName::Finqa => $function::<Single<Finqa>>($($argument),*),
+            WorldName::TableDa => $function::<Single<TableDa>>($($argument),*),
+            WorldName::TableFc => $function::<Single<TableFc>>($($argument),*),
+            WorldName::TableNr => $function::<Single<TableNr>>($($argument),*),
+            WorldName::TableVis => $function::<Single<TableVis>>($($argument),*),
         }
     };
 }
 
 impl WorldName {
     /// All kinds.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 15] = [
         Self::Arithmetic,
         Self::Programs,
         Self::Instructions,
         Self::Household,
         Self::Shop,
         Self::Search,
+        Self::Aime,
+        Self::Par4pc,
+        Self::Noc4pc,
+        Self::Pi4pc,
+        Self::Finqa,
+        Self::TableDa,
+        Self::TableFc,
+        Self::TableNr,
+        Self::TableVis,
     ];
+
+    /// The source of the pool that its raw data is part of; `None` for kinds that have none.
+    pub fn pool_source(self) -> Option<PoolSource> {
+        match self {
+            Self::Aime => Some(PoolSource::Mathematics),
+            Self::Par4pc | Self::Noc4pc | Self::Pi4pc => Some(PoolSource::Patents),
+            Self::Finqa => Some(PoolSource::Finance),
+            Self::TableDa | Self::TableFc | Self::TableNr | Self::TableVis => {
+                Some(PoolSource::Tables)
+            }
+            Self::Arithmetic
+            | Self::Programs
+            | Self::Instructions
+            | Self::Household
+            | Self::Shop
+            | Self::Search => None,
+        }
+    }
 
     /// The name as in files and ids.
     pub fn name(self) -> &'static str {
@@ -149,12 +215,13 @@ impl WorldName {
         fn lines<K: Kind>(spec: &TaskSpec, seed: u64) -> Result<TaskLines, GenerateError> {
             let stream = task_stream(&spec.id, seed);
             let drawn = generate::<K>(&spec.id, spec.scale(), &spec.items, stream)?;
+            let raw = K::raw(&drawn.pooled, stream.child("raw"));
             let ground = as_text(&drawn.ground);
             let line = |(id, item)| as_text(&Line { id, item }) + "\n";
             let parts = drawn.parts.into_iter();
             let parts = parts.map(|(part, items)| (part, items.into_iter().map(line).collect()));
             let parts = parts.collect();
-            Ok(TaskLines { ground: (ground != "null").then(|| ground + "\n"), parts })
+            Ok(TaskLines { ground: (ground != "null").then(|| ground + "\n"), parts, raw })
         }
         dispatch!(self, lines(spec, seed))
     }

@@ -1,7 +1,7 @@
 //! An episode of any [`Kind`](crate::Kind) as the rollout sees it: turns, records, limits.
 
 use crate::kind::Episode;
-use crate::runner::Runner;
+use crate::runner::{ProgramRules, Runner};
 use agents::play::{Closed, EpisodeFault, Play, Reply};
 use agents::trajectory::{EpisodeEnding, Tool, TurnRecord};
 
@@ -9,7 +9,7 @@ use agents::trajectory::{EpisodeEnding, Tool, TurnRecord};
 #[derive(Debug)]
 pub(crate) struct Playing<'a, E> {
     episode: E,
-    runner: Option<&'a dyn Runner>,
+    runner: Option<(&'a dyn Runner, ProgramRules)>,
     limit: usize,
     turns: Vec<TurnRecord>,
     over: bool,
@@ -19,7 +19,11 @@ pub(crate) struct Playing<'a, E> {
 
 impl<'a, E: Episode> Playing<'a, E> {
     /// An episode that ends after `limit` turns at the latest. One with a script needs a runner.
-    pub(crate) fn new(episode: E, runner: Option<&'a dyn Runner>, limit: u32) -> Self {
+    pub(crate) fn new(
+        episode: E,
+        runner: Option<(&'a dyn Runner, ProgramRules)>,
+        limit: u32,
+    ) -> Self {
         let (turns, limit) = (Vec::new(), limit as usize);
         Self { episode, runner, limit, turns, over: false, unrepeatable: false }
     }
@@ -31,10 +35,10 @@ impl<'a, E: Episode> Playing<'a, E> {
 
     /// Runs the script of an episode that is over, if it has one.
     fn run(&mut self) -> Result<(), EpisodeFault> {
-        let (Some(script), Some(runner)) = (self.episode.script(), self.runner) else {
+        let (Some(script), Some((runner, rules))) = (self.episode.script(), self.runner) else {
             return Ok(());
         };
-        let run = runner.run(&script)?;
+        let run = runner.run(&script, &rules)?;
         self.unrepeatable = !run.is_repeatable();
         if let Some(turn) = self.turns.last_mut() {
             turn.outcome = Some(run.outcome.clone());

@@ -9,11 +9,33 @@ use std::fmt::Debug;
 use std::time::Duration;
 use tasks::units::{ByteSize, Span};
 
-/// Wall time of a program, as in the released evaluation of HumanEval. The programs that are asked
-/// for take microseconds.
-const TIME_LIMIT: Span = Span::seconds(3);
-/// Memory of a program.
-const MEMORY: ByteSize = ByteSize::mib(512);
+/// What a program may use, and what it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProgramRules {
+    /// Wall time.
+    pub time_limit: Span,
+    /// Memory.
+    pub memory: ByteSize,
+    /// A Python package that the sandbox must have.
+    pub module: Option<PythonModule>,
+}
+
+/// A Python package that is not among those of every sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PythonModule {
+    /// The name that is imported.
+    pub name: &'static str,
+    /// The command that installs it into the sandbox's Python.
+    pub install: &'static str,
+}
+
+impl ProgramRules {
+    /// Programs that take microseconds: 3 seconds, as in the released evaluation of HumanEval, and
+    /// 512 MiB.
+    pub const SHORT: Self =
+        Self { time_limit: Span::seconds(3), memory: ByteSize::mib(512), module: None };
+}
+
 /// What is kept of the end of its output, where results are.
 const KEPT: ByteSize = ByteSize::kib(64);
 
@@ -37,20 +59,20 @@ impl ProgramRun {
 
 /// Runs Python that nobody trusts.
 pub trait Runner: Debug + Send + Sync {
-    /// Runs a script to its end, in a work dir of its own.
+    /// Runs a script to its end or limits, in a work dir of its own.
     ///
     /// # Errors
     /// A [`Fault`] of the runner. Whatever the script does is an [`Outcome`].
-    fn run(&self, script: &str) -> Result<ProgramRun, Fault>;
+    fn run(&self, script: &str, rules: &ProgramRules) -> Result<ProgramRun, Fault>;
 }
 
-/// The script has 3 seconds, 512 MiB of memory and 8 processes.
+/// The script has 8 processes.
 impl Runner for Sandbox {
-    fn run(&self, script: &str) -> Result<ProgramRun, Fault> {
+    fn run(&self, script: &str, rules: &ProgramRules) -> Result<ProgramRun, Fault> {
         let keep = Keep { head: ByteSize::new(0), tail: KEPT };
         let limits = RunLimits {
-            time_limit: TIME_LIMIT,
-            memory: MEMORY,
+            time_limit: rules.time_limit,
+            memory: rules.memory,
             processes: 8,
             stdout: keep,
             ..RunLimits::default()

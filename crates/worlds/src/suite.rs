@@ -7,6 +7,7 @@
 //! SUITE/TASK/public/train.jsonl       training items, and ground.json where items share something
 //! SUITE/TASK/sealed/{dev,test}.jsonl  sealed items, for graders alone
 //! SUITE/TASK/sealed/canary            a line that no honest run ever holds
+//! SUITE/pool/SOURCE/…                 raw data for all tasks, of suites that have it
 //! ```
 
 use crate::folder::{CANARY, DESCRIPTION, FolderError, GROUND, PUBLIC, SEALED, SPEC, TaskFolder};
@@ -14,6 +15,7 @@ use crate::generate::{GenerateError, as_text};
 use crate::kind::Scale;
 use crate::name::WorldName;
 use crate::part::Part;
+use crate::pool::{self, POOL, PoolSource, RawRow};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
@@ -33,13 +35,33 @@ const SUITE_FILE: &str = "suite.json";
 pub enum SuiteName {
     /// The generated counterparts of the tasks of Agent² RL-Bench.
     Rlbench,
+    /// The generated counterparts of the tasks of FT-Dojo, with a pool of raw data.
+    Ftdojo,
 }
 
 impl SuiteName {
     /// Its environments, in the order of the tables.
     pub fn worlds(self) -> &'static [WorldName] {
         match self {
-            Self::Rlbench => &WorldName::ALL,
+            Self::Rlbench => &[
+                WorldName::Arithmetic,
+                WorldName::Programs,
+                WorldName::Instructions,
+                WorldName::Household,
+                WorldName::Shop,
+                WorldName::Search,
+            ],
+            Self::Ftdojo => &[
+                WorldName::Aime,
+                WorldName::Par4pc,
+                WorldName::Noc4pc,
+                WorldName::Pi4pc,
+                WorldName::Finqa,
+                WorldName::TableDa,
+                WorldName::TableFc,
+                WorldName::TableNr,
+                WorldName::TableVis,
+            ],
         }
     }
 }
@@ -134,11 +156,15 @@ impl SuiteRequest {
     pub fn render(&self) -> Result<BTreeMap<Utf8PathBuf, Vec<u8>>, GenerateError> {
         let mut bytes = BTreeMap::new();
         let mut tasks = Vec::new();
+        let mut raw: BTreeMap<PoolSource, Vec<RawRow>> = BTreeMap::new();
         for &world in self.suite.worlds() {
             let spec = world.spec(self.scale, self.seed)?;
             let folder = Utf8Path::new(spec.id.as_str());
             let canary = canary(&spec.id, self.seed);
             let lines = world.lines(&spec, self.seed)?;
+            if let Some(source) = world.pool_source() {
+                raw.entry(source).or_default().extend(lines.raw);
+            }
             for (part, text) in lines.parts {
                 let (half, text) = match part {
                     Part::Train => (PUBLIC, text),
@@ -154,6 +180,9 @@ impl SuiteRequest {
             let page = world.describe(self.scale);
             bytes.insert(folder.join(DESCRIPTION), page.into_bytes());
             tasks.push(SuiteEntry { id: spec.id, world, version: world.version() });
+        }
+        if !raw.is_empty() {
+            bytes.extend(pool::render(raw, self.scale, self.seed));
         }
         let hash = |bytes: &Vec<u8>| blake3::hash(bytes).to_hex().to_string();
         let hashes = bytes.iter().map(|(path, bytes)| (path.clone(), hash(bytes))).collect();
@@ -221,6 +250,18 @@ impl Suite {
     /// Its tasks.
     pub fn tasks(&self) -> &[SuiteEntry] {
         &self.file.tasks
+    }
+
+    /// The folder of raw data that all tasks share; `None` of suites without one.
+    pub fn pool(&self) -> Option<Utf8PathBuf> {
+        let has_pool = self.file.hashes.keys().any(|path| path.starts_with(POOL));
+        has_pool.then(|| self.path.join(POOL))
+    }
+
+    /// The files of the pool by their paths in it, such as `mathematics/problems.jsonl`, in order;
+    /// READMEs included. Empty of suites without a pool.
+    pub fn pool_files(&self) -> Vec<&Utf8Path> {
+        self.file.hashes.keys().filter_map(|path| path.strip_prefix(POOL).ok()).collect()
     }
 
     /// Opens the folder of a task.

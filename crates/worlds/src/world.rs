@@ -3,13 +3,14 @@
 use crate::kind::{Kind, Scale};
 use crate::part::Part;
 use crate::playing::Playing;
-use crate::runner::Runner;
+use crate::runner::{ProgramRules, PythonModule, Runner};
 use crate::spec::TaskSpec;
 use agents::play::{Closed, EpisodeFault, Play, Reply, World};
 use agents::prompt::{Prompt, PromptError};
 use agents::trajectory::EnvironmentVerdict;
+use jail::exec::Outcome;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tasks::stream::Stream;
 use tasks::task::TaskId;
@@ -74,6 +75,8 @@ pub struct GeneratedWorld<K: Kind> {
     ground: K::Ground,
     items: BTreeMap<TaskId, K::Item>,
     runner: Option<Arc<dyn Runner>>,
+    /// Whether the runner has the package that programs need, once it was asked.
+    has_module: OnceLock<bool>,
 }
 
 impl<K: Kind> GeneratedWorld<K> {
@@ -84,7 +87,7 @@ impl<K: Kind> GeneratedWorld<K> {
         ground: K::Ground,
         items: BTreeMap<TaskId, K::Item>,
     ) -> Self {
-        Self { spec, part, ground, items, runner: None }
+        Self { spec, part, ground, items, runner: None, has_module: OnceLock::new() }
     }
 
     /// The item with this id.
@@ -101,13 +104,44 @@ impl<K: Kind> GeneratedWorld<K> {
         self.spec.scale()
     }
 
+    /// Refuses an item whose programs need a package that the runner has not.
+    fn check_module(
+        &self,
+        item: &TaskId,
+        runner: &dyn Runner,
+        rules: &ProgramRules,
+    ) -> Result<(), EpisodeFault> {
+        let Some(module) = rules.module else { return Ok(()) };
+        let has_module = if let Some(found) = self.has_module.get() {
+            *found
+        } else {
+            let run = runner.run(&format!("import {}\n", module.name), rules)?;
+            let found = run.outcome == Outcome::Finished;
+            // Only what an import said is remembered: a slow host may do better next time.
+            if found || matches!(run.outcome, Outcome::Raised { .. }) {
+                *self.has_module.get_or_init(|| found)
+            } else {
+                found
+            }
+        };
+        if has_module {
+            return Ok(());
+        }
+        let PythonModule { name, install } = module;
+        Err(EpisodeFault::MissingModule { item: item.clone(), module: name, install })
+    }
+
     fn start(&self, item: &TaskId) -> Result<Playing<'_, K::Episode<'_>>, EpisodeFault> {
         let found = self.items.get(item);
         let found = found.ok_or_else(|| EpisodeFault::UnknownItem(item.clone()))?;
-        if K::RUNS_PROGRAMS && self.runner.is_none() {
-            return Err(EpisodeFault::NoRunner(item.clone()));
-        }
-        let runner = self.runner.as_deref();
+        let runner = match (&K::PROGRAM_RULES, self.runner.as_deref()) {
+            (Some(rules), Some(runner)) => {
+                self.check_module(item, runner, rules)?;
+                Some((runner, *rules))
+            }
+            (Some(_), None) => return Err(EpisodeFault::NoRunner(item.clone())),
+            (None, _) => None,
+        };
         Ok(Playing::new(K::open(&self.ground, found), runner, self.spec.limits.turns))
     }
 }
@@ -141,11 +175,12 @@ impl<K: Kind> Environment for GeneratedWorld<K> {
     }
 
     fn runs_programs(&self) -> bool {
-        K::RUNS_PROGRAMS
+        K::PROGRAM_RULES.is_some()
     }
 
     fn set_runner(&mut self, runner: Arc<dyn Runner>) {
         self.runner = Some(runner);
+        self.has_module = OnceLock::new();
     }
 
     fn score(&self, verdicts: &[&EnvironmentVerdict]) -> Option<f64> {

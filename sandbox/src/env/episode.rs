@@ -174,6 +174,19 @@ pub enum EpisodeFault {
          sandbox: start one and hand it in (`Environment::set_runner`)"
     )]
     NoRunner(TaskId),
+    /// An environment judges programs that need a Python package which the sandbox has not.
+    #[error(
+        "item {item} is judged by a run of the policy's program, which may import `{module}`, and \
+         the sandbox's Python has no such package; install it with `{install}`"
+    )]
+    MissingModule {
+        /// The item.
+        item: TaskId,
+        /// The name that is imported.
+        module: &'static str,
+        /// The command that installs it.
+        install: &'static str,
+    },
     /// The task's grader takes whole submissions only.
     #[error(
         "task {0} is graded on all its test rows at once, so `Score` can only check \

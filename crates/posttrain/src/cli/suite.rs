@@ -2,15 +2,19 @@
 
 use super::{exit, output};
 use anyhow::{Context as _, Result};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, ValueEnum};
-use serde_json::json;
+use fs_err as fs;
+use posttrain::dojo::describe;
+use serde_json::{Value, json};
 use worlds::{Scale, Suite, SuiteName, SuiteRequest};
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum SuiteArg {
     /// The generated counterparts of the tasks of Agent² RL-Bench.
     Rlbench,
+    /// The generated counterparts of the tasks of FT-Dojo, with a pool of raw data.
+    Ftdojo,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -44,6 +48,9 @@ pub(super) struct TasksArgs {
     /// Print the tasks as JSON.
     #[arg(long)]
     json: bool,
+    /// Print what is in the raw data instead, as JSON: rows, columns, lengths, samples.
+    #[arg(long, conflicts_with = "json")]
+    pool: bool,
 }
 
 pub(super) fn make(args: &MakeArgs) -> Result<u8> {
@@ -53,6 +60,7 @@ pub(super) fn make(args: &MakeArgs) -> Result<u8> {
     };
     let suite = match args.suite {
         SuiteArg::Rlbench => SuiteName::Rlbench,
+        SuiteArg::Ftdojo => SuiteName::Ftdojo,
     };
     let scale = match args.scale {
         ScaleArg::Tiny => Scale::Tiny,
@@ -73,6 +81,12 @@ fn drawn_seed() -> Result<u64> {
 pub(super) fn tasks(args: &TasksArgs) -> Result<u8> {
     let suite = Suite::open(&args.suite).context("failed to open the suite")?;
     suite.check_files()?;
+    if args.pool {
+        let pool = suite.pool();
+        let pool = pool.with_context(|| format!("`{}` has no raw data", args.suite))?;
+        output::json(&describe(&pool)?)?;
+        return Ok(exit::SUCCESS);
+    }
     let mut rows = Vec::new();
     for entry in suite.tasks() {
         let task = suite.task(entry.id.as_str())?;
@@ -90,8 +104,14 @@ pub(super) fn tasks(args: &TasksArgs) -> Result<u8> {
             "objective": spec.objective,
         }));
     }
+    let pool = pool_rows(&suite)?;
     if args.json {
-        output::json(&rows)?;
+        // Suites without a pool keep the form that they always had.
+        if pool.is_empty() {
+            output::json(&rows)?;
+        } else {
+            output::json(&json!({"tasks": rows, "pool": pool}))?;
+        }
         return Ok(exit::SUCCESS);
     }
     output::line("task        level  train    dev   test  turns  tokens  metric")?;
@@ -109,5 +129,28 @@ pub(super) fn tasks(args: &TasksArgs) -> Result<u8> {
             row["metric"].as_str().unwrap_or_default(),
         ))?;
     }
+    if !pool.is_empty() {
+        output::line("\npool                            KiB  lines")?;
+    }
+    for row in &pool {
+        output::line(&format!(
+            "{:28}  {:5}  {:5}",
+            row["file"].as_str().unwrap_or_default(),
+            row["bytes"].as_u64().unwrap_or_default().div_ceil(1024),
+            row["lines"].as_u64().unwrap_or_default(),
+        ))?;
+    }
     Ok(exit::SUCCESS)
+}
+
+/// The files of a suite's pool, READMEs left out, with their sizes; of CSV the header is a line too.
+fn pool_rows(suite: &Suite) -> Result<Vec<Value>> {
+    let Some(pool) = suite.pool() else { return Ok(Vec::new()) };
+    let files = suite.pool_files().into_iter().filter(|path| path.extension() != Some("md"));
+    let row = |path: &Utf8Path| {
+        let text = fs::read_to_string(pool.join(path))?;
+        let (bytes, lines) = (text.len(), text.lines().count());
+        Ok(json!({"file": path.as_str(), "bytes": bytes, "lines": lines}))
+    };
+    files.map(row).collect()
 }

@@ -25,6 +25,40 @@ fn suite_is_listed_and_never_overwritten() {
 }
 
 #[test]
+fn suite_with_a_pool_is_made_and_its_raw_data_listed() {
+    let place = Place::new();
+    let out = place.path("dojo");
+    let made = run(&["make", "--suite", "ftdojo", "--seed", "1", "--out", out.as_str()]);
+    assert_eq!(made.status.code(), Some(0), "{made:?}");
+    let listed = run(&["tasks", out.as_str()]);
+    let text = String::from_utf8(listed.stdout).unwrap();
+    for line in ["aime", "table-vis", "mathematics/problems.jsonl", "finance/banking.csv"] {
+        assert!(text.contains(line), "{text}");
+    }
+    let listed = run(&["tasks", out.as_str(), "--json"]);
+    let all: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(all["tasks"].as_array().unwrap().len(), 9);
+    let files = all["pool"].as_array().unwrap();
+    let problems = files.iter().find(|file| file["file"] == "mathematics/problems.jsonl").unwrap();
+    assert_eq!(problems["lines"], 3000);
+    let described = run(&["tasks", out.as_str(), "--pool"]);
+    let info: Value = serde_json::from_slice(&described.stdout).unwrap();
+    let of = |name: &str| {
+        let sources = info["sources"].as_array().unwrap();
+        sources.iter().find(|source| source["name"] == name).unwrap().clone()
+    };
+    let mathematics = of("mathematics");
+    assert!(mathematics["readme"].as_str().unwrap().contains("Reasoning quality"));
+    let columns = &mathematics["files"][0]["content"]["table"]["columns"];
+    let solution = &columns[2];
+    assert_eq!((&solution["name"], &solution["empty"]), (&"solution".into(), &2460.into()));
+    assert_eq!(of("finance")["files"].as_array().unwrap().len(), 10);
+    let without = run(&["tasks", suite().as_str(), "--pool"]);
+    assert_eq!(without.status.code(), Some(1));
+    assert!(String::from_utf8(without.stderr).unwrap().contains("has no raw data"));
+}
+
+#[test]
 fn submit_prints_the_answer_and_its_exit_code_says_whether_there_is_a_score() {
     let place = Place::new();
     let model = place.model("step-1", &winning(0.5));

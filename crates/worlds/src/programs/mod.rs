@@ -27,6 +27,7 @@ pub use value::Value;
 use crate::generate::as_text;
 use crate::kind::{Kind, Outline, Scale, Sizes};
 use crate::part::Part;
+use crate::runner::ProgramRules;
 use crate::spec::{Limits, TaskKind};
 use agents::prompt::Prompt;
 use rand::seq::IndexedRandom as _;
@@ -103,7 +104,7 @@ impl Kind for Programs {
 
     const NAME: &'static str = "programs";
     const VERSION: u32 = 1;
-    const RUNS_PROGRAMS: bool = true;
+    const PROGRAM_RULES: Option<ProgramRules> = Some(ProgramRules::SHORT);
 
     fn outline(scale: Scale) -> Outline {
         let (sizes, limits) = match scale {
