@@ -9,7 +9,10 @@ mod eval;
 mod merge;
 mod plan;
 mod policies;
+mod prefer;
 mod report;
+mod sample;
+mod schema;
 mod serve;
 mod sft;
 mod train;
@@ -32,7 +35,10 @@ use eval::EvalArgs;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use merge::MergeArgs;
 use plan::PlanArgs;
+use prefer::PreferArgs;
 use report::ReportArgs;
+use sample::SampleArgs;
+use schema::SchemaArgs;
 use serve::PolicyServeArgs;
 use sft::SftArgs;
 use tasks::units::ByteSize;
@@ -64,6 +70,18 @@ enum RlCommand {
     Sft(SftArgs),
     /// Train a policy by GRPO on its own episodes.
     Train(TrainArgs),
+    /// Sample a policy's answers on training items, with their rewards: examples and pairs to learn from.
+    ///
+    ///   rl sample --model sft --world suite/arithmetic --attempts 8 --best 1 --threshold 0.5 --out own
+    ///   rl sft    --model sft --data own/samples.jsonl --out rft
+    ///   rl prefer --model sft --data own/pairs.jsonl   --out dpo
+    #[command(verbatim_doc_comment)]
+    Sample(SampleArgs),
+    /// Train a policy on pairs of a better and a worse answer (DPO).
+    ///
+    ///   rl prefer --model sft --data pairs.jsonl --out dpo
+    #[command(verbatim_doc_comment)]
+    Prefer(PreferArgs),
     /// Evaluate policies and scripted agents on held-out tasks, or on a benchmark.
     ///
     ///   rl eval --policy sft=sft --policy grpo=grpo --scripted --tasks tasks --out eval
@@ -91,6 +109,12 @@ enum RlCommand {
     Merge(MergeArgs),
     /// Show the memory plan of a run of `rl train`, and settings that fit the device.
     Plan(PlanArgs),
+    /// List the settings of a command as JSON: every key with its type, defaults, range and meaning.
+    ///
+    ///   rl schema sft
+    ///   rl schema train --key rollout.sampling
+    #[command(verbatim_doc_comment)]
+    Schema(SchemaArgs),
     /// Check that servers of vLLM or SGLang can sample for `rl train`.
     ///
     ///   rl check-engine --model MODEL --engine sglang --servers URL,URL
@@ -211,9 +235,12 @@ impl RlCli {
         match self.command {
             RlCommand::Sft(args) => args.run(bars),
             RlCommand::Train(args) => args.run(bars),
+            RlCommand::Sample(args) => args.run(bars),
+            RlCommand::Prefer(args) => args.run(bars),
             RlCommand::Eval(args) => args.run(bars),
             RlCommand::Merge(args) => args.run(),
             RlCommand::Plan(args) => args.run(),
+            RlCommand::Schema(args) => args.run(),
             RlCommand::CheckEngine(args) => args.run(),
             RlCommand::Bench(args) => args.run(),
             RlCommand::Serve(args) => args.run(),

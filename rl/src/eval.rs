@@ -2,6 +2,7 @@
 
 pub mod benchmark;
 pub mod player;
+pub mod sample;
 pub mod world;
 
 use crate::generate::NativeGenerator;

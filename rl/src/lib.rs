@@ -1,4 +1,4 @@
-//! Qwen3 policies in libtorch: generation, SFT and trajectory-level GRPO.
+//! Qwen3 and Qwen2.5 policies in libtorch: generation, SFT and trajectory-level GRPO.
 //!
 //! `trajectory -> advantage -> gradient`
 

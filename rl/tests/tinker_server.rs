@@ -174,7 +174,9 @@ impl Native {
                 let (loss, tokens) = imitate(&self.model, samples, &MEMORY, &mut gradients);
                 UpdateStats { loss, tokens, ..UpdateStats::default() }
             }
-            TrainingLoss::Imitation { .. } => panic!("the server does not know it"),
+            TrainingLoss::Imitation { .. } | TrainingLoss::Weighted { .. } => {
+                panic!("the server does not know it")
+            }
             TrainingLoss::Surrogate(update) => {
                 update.backward(&self.model, &MEMORY, &mut gradients, &mut || ())
             }

@@ -6,13 +6,15 @@
 //! Milestones end at gold. The part `beyond`, which the paper does not have and which is off by
 //! default, goes on from there: it grows with the score up to the task's ceiling.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tasks::task::{Task, TaskId};
 use tasks::thresholds::{BeyondGold, Milestone};
 
 /// What each part of the reward is worth. The seven weights are not negative and sum to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, try_from = "RawWeights")]
+#[schemars(!try_from)]
 pub struct RewardWeights {
     /// Times the format share. Default 0.1.
     pub format: f64,
@@ -30,6 +32,7 @@ pub struct RewardWeights {
     /// left out of files then. Above 0 it needs tasks whose ceiling is known
     /// ([`Self::check_tasks`]).
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(!skip_serializing_if)]
     pub beyond: f64,
 }
 

@@ -6,11 +6,12 @@
 //! sentence that says what is wrong with its turn.
 
 use sandbox::env::Action;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// How turns write their tool calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCallFormat {
     /// SandMLE's: `python` on a line, then the script as it is between `<code>` tags; JSON for the

@@ -3,12 +3,13 @@
 use crate::grammar::ToolCallFormat;
 use crate::scaffold::Facts;
 use jail::exec::Mode;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tasks::description::{glance, without_glance};
 use tasks::task::{Task, TaskError, TaskId};
 
 /// How much of the task is put into the prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptStyle {
     /// Full instructions and the whole `description.md`, but for its `At a glance` list: for

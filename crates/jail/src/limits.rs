@@ -3,7 +3,9 @@
 pub mod range;
 
 use crate::isolation::rlimits::ResourceLimits;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::num::NonZeroU32;
@@ -47,7 +49,7 @@ use tasks::units::{ByteSize, Span, UnitError};
 /// assert_eq!(error.to_string(), "`memory` is 0; it must be 1MiB to 16384GiB");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunLimits {
     /// Wall-clock time, from the start of the script to the end of its last process.
@@ -186,6 +188,21 @@ impl FromStr for Gpus {
     }
 }
 
+/// It is a text in files.
+impl JsonSchema for Gpus {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Gpus".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
+    }
+}
+
 impl Serialize for Gpus {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -199,7 +216,7 @@ impl<'de> Deserialize<'de> for Gpus {
 }
 
 /// How much of a stream is kept: its beginning and its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Keep {
     /// Bytes from the beginning.

@@ -146,7 +146,7 @@ fn open_checked(
     let lora = Lora::describe(folder)?;
     let base = base(folder, lora.as_ref())?;
     require(base, &FILES)?;
-    let config = Qwen3Config::open(base).map_err(LoadError::from)?;
+    let mut config = Qwen3Config::open(base).map_err(LoadError::from)?;
     let named = if folder.join("tokenizer.json").is_file() { folder } else { base };
     let tokenizer = Tokenizer::open(named)?;
     let (last_id, vocab_size) = (tokenizer.last_id(), config.vocab_size);
@@ -154,6 +154,11 @@ fn open_checked(
         return Err(PolicyError::Vocabulary { folder: folder.to_owned(), last_id, vocab_size });
     }
     check(&tokenizer)?;
+    // `config.json` of a base model may name the end of a text alone, but turns end by this.
+    let end_of_turn = tokenizer.control().end_of_turn;
+    if !config.eos_token_ids.contains(&end_of_turn) {
+        config.eos_token_ids.insert(0, end_of_turn);
+    }
     let mut model = Qwen3::load(&config, &Weights::open(base)?, kind, device)?;
     if let Some(lora) = lora {
         lora.open(&mut model, folder)?;

@@ -54,7 +54,7 @@ impl BuiltIn {
 pub enum SourceError {
     /// Neither a folder nor a name.
     #[error(
-        "`{0}` is neither a folder nor a model's name; use `tiny`, `small`, `qwen3-0.6b` to `qwen3-32b`, `qwen3-30b-a3b`, the folder of a run, or that of a model"
+        "`{0}` is neither a folder nor a model's name; use `tiny`, `small`, `qwen3-0.6b` to `qwen3-32b`, `qwen3-30b-a3b`, `qwen2.5-0.5b` to `qwen2.5-7b-instruct`, the folder of a run, or that of a model"
     )]
     Unknown(String),
     /// A published model that is not on this machine.

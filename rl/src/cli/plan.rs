@@ -17,7 +17,7 @@ use toml::Table;
 
 #[derive(Debug, Args)]
 pub(super) struct PlanArgs {
-    /// A published model's name, such as `qwen3-8b`, or a folder.
+    /// A published model's name, such as `qwen3-8b` or `qwen2.5-7b`, or a folder.
     #[arg(long)]
     model: String,
     /// How much a GPU has, such as `141GiB` or, of several, `8x80GiB` [default: what `--device` has].

@@ -21,11 +21,19 @@ pub(super) struct SftArgs {
     from: Continue,
     #[command(flatten)]
     settings: SftFlags,
+    /// Say what the run would take (tokens, updates, memory, seconds), and write nothing. With
+    /// `--data` alone.
+    #[arg(long, requires = "data")]
+    dry_run: bool,
+    /// With `--dry-run`: as one line of JSON.
+    #[arg(long, requires = "dry_run")]
+    json: bool,
 }
 
 #[derive(Debug, Args, Serialize)]
 struct SftFlags {
-    /// `tiny` and `small` (built in, need nothing), `qwen3-0.6b` to `qwen3-32b`, or a folder.
+    /// `tiny` and `small` (built in, need nothing), a published model's name (`qwen3-0.6b` to
+    /// `qwen3-32b`, `qwen2.5-0.5b` to `qwen2.5-7b-instruct`), or a folder.
     #[arg(long, default_value = "tiny")]
     model: String,
     /// The corpus made by `factory generate`.
@@ -42,8 +50,9 @@ struct SftFlags {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["data", "searches"])]
     #[serde(skip_serializing_if = "Option::is_none")]
     world: Option<Utf8PathBuf>,
-    /// Examples to imitate, a JSON object a line as TRL's `SFTTrainer` reads them: `messages`, or
-    /// `prompt` and `completion`, or `text`; may be repeated.
+    /// Examples to imitate, a JSON object a line or one list of them: `messages`, or `prompt` and
+    /// `completion`, or `text`, as TRL's `SFTTrainer` reads them; or `instruction` and `output`, as in
+    /// Alpaca. May be repeated.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["searches", "episodes"])]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     data: Vec<Utf8PathBuf>,
@@ -79,6 +88,18 @@ struct SftFlags {
     #[arg(long, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     learning_rate: Option<f64>,
+    /// Share of the examples that are held out, to measure `eval_loss` on [default: 0].
+    #[arg(long, allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validation_share: Option<f64>,
+    /// Most examples, drawn by chance [default: all].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_samples: Option<u32>,
+    /// Most updates [default: all of the epochs].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_steps: Option<u32>,
     /// The old name of `--learning-rate`.
     #[arg(long, hide = true, allow_negative_numbers = true, conflicts_with = "learning_rate")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,6 +129,11 @@ impl SftArgs {
             bail!(
                 "`lora` trains adapters beside finished weights, and `tiny` and `small` have none; leave it out, or give the folder of a model"
             );
+        }
+        if self.dry_run {
+            let found = sft::estimate(&settings, &source, self.common.device()?)?;
+            let json = || Ok(serde_json::to_string(&found)? + "\n");
+            return if self.json { json() } else { Ok(found.to_string()) };
         }
         claim(out, &*settings, &["workers"])?;
         guide::write(out, guide::SFT)?;

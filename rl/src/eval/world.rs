@@ -208,6 +208,32 @@ fn row(
     out: &Utf8Path,
     stages: &dyn Stages,
 ) -> Result<WorldRow, WorldEvalError> {
+    let PlayedEpisodes { episodes, faults } =
+        play(settings, world, &world.items(), policy, out, stages)?;
+    Ok(WorldRow::new(world, &policy.name, &episodes, faults))
+}
+
+/// Episodes on disk.
+#[derive(Debug)]
+pub(super) struct PlayedEpisodes {
+    /// All, those of earlier starts included.
+    pub(super) episodes: Vec<Trajectory>,
+    /// Episodes of this start that an infrastructure error ended.
+    pub(super) faults: usize,
+}
+
+/// Plays the episodes of one policy on these items that are not on disk.
+///
+/// # Errors
+/// [`WorldEvalError`].
+pub(super) fn play(
+    settings: &WorldEvalSettings,
+    world: &dyn Environment,
+    items: &[&TaskId],
+    policy: &PolicyContestant,
+    out: &Utf8Path,
+    stages: &dyn Stages,
+) -> Result<PlayedEpisodes, WorldEvalError> {
     let PolicyContestant { name, model, tokenizer } = policy;
     let path = episodes_of(name, out);
     fs::create_dir_all(path.parent().expect("a file lies in a folder"))?;
@@ -215,8 +241,8 @@ fn row(
     let done: BTreeSet<_> = episodes.iter().map(Trajectory::key).collect();
     // The policy's name is not part of the address: all policies have the same draws.
     let root = Stream::root(settings.seed).child("eval").child("policy");
-    let (items, mut jobs) = (world.items(), Vec::new());
-    for task in items {
+    let mut jobs = Vec::new();
+    for &task in items {
         for attempt in 0..settings.attempts {
             if !done.contains(&(task, name.as_str(), attempt)) {
                 let stream = root.child(task.as_str()).index(attempt);
@@ -259,7 +285,7 @@ fn row(
     if episodes.is_empty() {
         return Err(WorldEvalError::AllFaulted { policy: name.clone(), last });
     }
-    Ok(WorldRow::new(world, name, &episodes, faults))
+    Ok(PlayedEpisodes { episodes, faults })
 }
 
 /// The attempts at an item.
@@ -340,5 +366,33 @@ impl WorldEvaluation {
             rows: self.rows.iter().map(row).collect(),
         };
         table.markdown()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use worlds::TaskSpec;
+
+    /// A task of sums.
+    pub(in crate::eval) fn spec() -> TaskSpec {
+        let text = r#"
+            id = "sums"
+            level = 1
+            world = "arithmetic"
+            kind = "static"
+            direction = "higher"
+            failure_score = 0.0
+            objective = "Add."
+            output = "a number"
+            turns = 1
+            turn_tokens = 32
+            context = 512
+            sampling = { temperature = 0.0 }
+            score = { metric = "accuracy", threshold = 0.0 }
+            items = { train = 20, dev = 5, test = 5 }
+            audit = { forbidden = [] }
+            source = { kind = "generated", seed = 1, version = 1, scale = "tiny" }
+        "#;
+        TaskSpec::from_toml(text).unwrap()
     }
 }

@@ -1,4 +1,4 @@
-//! Grouped-query attention with a norm on every query and key head.
+//! Grouped-query attention, in Qwen3 with a norm on every query and key head.
 
 use super::config::Qwen3Config;
 use super::cpu;
@@ -27,12 +27,40 @@ impl Heads {
 pub(super) struct Attention {
     pub(super) qkv_proj: FusedLinear, // [(H + 2K) D, C]
     pub(super) o_proj: FusedLinear,   // [C, H D]
-    pub(super) q_norm: Tensor,        // [D]
-    pub(super) k_norm: Tensor,        // [D]
-    /// Gains of query and key heads, joined once for generation. Training does not change them.
-    pub(super) head_gains: Option<Tensor>, // [H + K, D]
+    pub(super) norms: Option<HeadNorms>,
     pub(super) heads: Heads,
     pub(super) eps: f64,
+}
+
+/// The gains of the norms on query and key heads.
+#[derive(Debug)]
+pub(super) struct HeadNorms {
+    pub(super) query: Tensor, // [D]
+    pub(super) key: Tensor,   // [D]
+    /// Both, one head below the other, joined once for generation. Training does not change them.
+    joined: Option<Tensor>, // [H + K, D]
+}
+
+impl HeadNorms {
+    /// Of gains `[D]`.
+    pub(super) fn new(query: Tensor, key: Tensor) -> Self {
+        Self { query, key, joined: None }
+    }
+
+    /// Gains of query and key heads, one head below the other: `[H + K, D]`.
+    fn join(&self, heads: Heads) -> Tensor {
+        let Heads { query: h, key: k, size: d } = heads;
+        Tensor::cat(&[self.query.expand([h, d], false), self.key.expand([k, d], false)], 0)
+    }
+
+    fn gains(&self, heads: Heads) -> Tensor {
+        self.joined.as_ref().map_or_else(|| self.join(heads), Tensor::shallow_clone)
+    }
+
+    fn for_generation(&self, heads: Heads) -> Self {
+        let [query, key] = [&self.query, &self.key].map(Tensor::shallow_clone);
+        Self { query, key, joined: Some(self.join(heads)) }
+    }
 }
 
 /// The inputs that all layers share in a pass over whole sequences.
@@ -72,20 +100,12 @@ impl Attention {
         Self {
             qkv_proj: self.qkv_proj.for_generation(merge, choice),
             o_proj: self.o_proj.for_generation(merge, choice),
-            q_norm: self.q_norm.shallow_clone(),
-            k_norm: self.k_norm.shallow_clone(),
-            head_gains: Some(self.joined_gains()),
+            norms: self.norms.as_ref().map(|norms| norms.for_generation(self.heads)),
             ..*self
         }
     }
 
-    /// Gains of query and key heads, one head below the other: `[H + K, D]`.
-    fn joined_gains(&self) -> Tensor {
-        let Heads { query: h, key: k, size: d } = self.heads;
-        Tensor::cat(&[self.q_norm.expand([h, d], false), self.k_norm.expand([k, d], false)], 0)
-    }
-
-    /// Projects, norms and rotates `[.., C]`: queries `[.., H, D]`, keys and values `[.., K, D]`.
+    /// Projects, norms where there are norms, and rotates `[.., C]`: queries `[.., H, D]`, keys and values `[.., K, D]`.
     fn project(&self, x: &Tensor, angles: &Angles) -> (Tensor, Tensor, Tensor) {
         let Heads { query: h, key: k, size: d } = self.heads;
         let mut shape = x.size();
@@ -93,12 +113,14 @@ impl Attention {
         shape.extend([h + 2 * k, d]);
         let qkv = self.qkv_proj.forward(x).view(shape.as_slice());
         // One norm and one rotation for queries and keys together; their gains differ per head.
-        let kept = self.head_gains.as_ref().map(Tensor::shallow_clone);
-        let gain = kept.unwrap_or_else(|| self.joined_gains());
+        let normed = |heads: &Tensor| match &self.norms {
+            None => heads.shallow_clone(),
+            Some(norms) => heads.rms_norm([d], None::<&Tensor>, self.eps) * norms.gains(self.heads),
+        };
         // Splitting goes back as one operation, where narrowing would make a gradient of full size
         // per part.
         let [qk, v] = split(&qkv, [h + k, k]);
-        let qk = angles.rotate(&(qk.rms_norm([d], None::<&Tensor>, self.eps) * gain));
+        let qk = angles.rotate(&normed(&qk));
         let [q, k] = split(&qk, [h, k]);
         (q, k, v)
     }
@@ -161,7 +183,7 @@ impl Attention {
         // 1. Project.
         let (q, keys, values) = if cpu::takes(x) {
             let mut qkv = self.qkv_proj.forward(x).view([b, t, h + 2 * k, d]);
-            let gains = [&self.q_norm, &self.k_norm];
+            let gains = self.norms.as_ref().map(|norms| [&norms.query, &norms.key]);
             cpu::norm_and_rotate(&mut qkv, gains, &step.angles, self.heads, self.eps);
             if let Past::Places(lengths) = &step.past {
                 return self.o_proj.forward(&self.attend_one(&qkv, lengths, step, layer, cache));

@@ -1,4 +1,4 @@
-//! The shape of a Qwen3 model, with the keys of the published `config.json`.
+//! The shape of a Qwen3 or Qwen2.5 model, with the keys of the published `config.json`.
 //!
 //! [`Qwen3Config`] is the checked form: its divisions are exact and it has no unsupported variant.
 //! `RawConfig` is the content of the file.
@@ -56,10 +56,22 @@ pub struct Yarn {
     pub truncate: bool,
 }
 
-/// A checked Qwen3 shape.
+/// Which of two architectures a model has. They differ in the attention layer alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Qwen2 and Qwen2.5: queries, keys and values have a bias, heads have no norm, and the width
+    /// of a head is C / H.
+    Qwen2,
+    /// Qwen3: a norm on every query and key head, and no bias.
+    Qwen3,
+}
+
+/// A checked shape, of Qwen3 or, as `family` says, of Qwen2.5.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawConfig", into = "RawConfig")]
 pub struct Qwen3Config {
+    /// What the attention layer consists of.
+    pub family: Family,
     /// Rows of the embedding, V.
     pub vocab_size: i64,
     /// Width of the residual stream, C.
@@ -72,7 +84,7 @@ pub struct Qwen3Config {
     pub num_attention_heads: i64,
     /// Key and value heads, K.
     pub num_key_value_heads: i64,
-    /// Width of one head, D; even. Not always C / H.
+    /// Width of one head, D; even. Not always C / H in Qwen3.
     pub head_dim: i64,
     /// The context length: most tokens of one sequence.
     pub max_position_embeddings: i64,
@@ -103,7 +115,7 @@ pub enum ConfigError {
     #[error("failed to read the model's configuration")]
     Io(#[from] std::io::Error),
     /// Not JSON, or a field is missing or of the wrong type.
-    #[error("failed to parse `{path}` as a Qwen3 `config.json`")]
+    #[error("failed to parse `{path}` as the `config.json` of a Qwen3 or Qwen2.5 model")]
     Json {
         /// The path of `config.json`.
         path: Utf8PathBuf,
@@ -122,7 +134,7 @@ pub enum ConfigError {
         expected: String,
     },
     /// A real variant that this build does not implement.
-    #[error("`{field}` is `{got}`; only Qwen3 with `{expected}` is supported")]
+    #[error("`{field}` is `{got}`; only `{expected}` is supported")]
     Unsupported {
         /// The key in `config.json`.
         field: &'static str,
@@ -149,6 +161,7 @@ impl Qwen3Config {
     /// The built-in shape for a laptop: about a million parameters with a small vocabulary.
     pub fn tiny(vocab_size: i64, end_of_turn: i64, end_of_text: i64) -> Self {
         Self {
+            family: Family::Qwen3,
             vocab_size,
             hidden_size: 128,
             intermediate_size: 384,
@@ -206,7 +219,11 @@ impl Qwen3Config {
     fn count(&self, experts: impl Fn(&Mixture) -> i64) -> i64 {
         let (c, d) = (self.hidden_size, self.head_dim);
         let heads = self.num_attention_heads + 2 * self.num_key_value_heads;
-        let attention = heads * d * c + self.num_attention_heads * d * c + 2 * d;
+        let own = match self.family {
+            Family::Qwen2 => heads * d,
+            Family::Qwen3 => 2 * d,
+        };
+        let attention = heads * d * c + self.num_attention_heads * d * c + own;
         let feed_forward = |layer| match self.mixture_of(layer) {
             Some(mixture) => {
                 mixture.experts * c + experts(mixture) * 3 * mixture.intermediate_size * c
@@ -315,11 +332,15 @@ fn at_least_one(field: &'static str, value: Option<f64>) -> Result<f64, ConfigEr
     }
 }
 
-/// The default of `head_dim`, as in transformers.
+/// The default of `head_dim` in Qwen3, as in transformers.
 const HEAD_DIM: i64 = 128;
 
 /// `model_type` of dense models.
 const DENSE_TYPE: &str = "qwen3";
+/// `model_type` of Qwen2 and Qwen2.5.
+const QWEN2_TYPE: &str = "qwen2";
+/// The entry of `layer_types` for a layer that attends to the whole sequence.
+const FULL_ATTENTION: &str = "full_attention";
 /// `model_type` of mixtures of experts.
 const MIXTURE_TYPE: &str = "qwen3_moe";
 
@@ -343,6 +364,7 @@ struct RawConfig {
     num_hidden_layers: i64,
     num_attention_heads: i64,
     num_key_value_heads: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     head_dim: Option<i64>,
     max_position_embeddings: i64,
     rms_norm_eps: f64,
@@ -351,8 +373,9 @@ struct RawConfig {
     rope_scaling: Option<RawRope>,
     #[serde(default)]
     tie_word_embeddings: bool,
-    #[serde(default)]
-    attention_bias: bool,
+    /// Means something in Qwen3 alone: in Qwen2 queries, keys and values always have a bias.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attention_bias: Option<bool>,
     #[serde(default)]
     attention_dropout: f64,
     #[serde(default = "default_act")]
@@ -361,6 +384,9 @@ struct RawConfig {
     initializer_range: f64,
     #[serde(default)]
     use_sliding_window: bool,
+    /// Written by transformers 5; one entry a layer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    layer_types: Vec<String>,
     eos_token_id: Option<Ids>,
     bos_token_id: Option<i64>,
     pad_token_id: Option<i64>,
@@ -449,16 +475,53 @@ fn positive(field: &'static str, value: i64) -> Result<i64, ConfigError> {
     }
 }
 
+/// The width of a head. Readers of Qwen2 do not agree on whether `head_dim` counts there, so a value
+/// is refused with which they would not have the same model.
+fn head_dim(
+    family: Family,
+    given: Option<i64>,
+    hidden_size: i64,
+    heads: i64,
+) -> Result<i64, ConfigError> {
+    if family == Family::Qwen3 {
+        return positive("head_dim", given.unwrap_or(HEAD_DIM));
+    }
+    let share = hidden_size / heads;
+    let wrong = |field, got: i64, expected| {
+        Err(ConfigError::Value { field, got: got.to_string(), expected })
+    };
+    if hidden_size % heads != 0 {
+        let expected = format!("a multiple of `num_attention_heads` ({heads}) in `{QWEN2_TYPE}`");
+        return wrong("hidden_size", hidden_size, expected);
+    }
+    match given {
+        Some(other) if other != share => {
+            let expected = format!("`hidden_size` / `num_attention_heads` ({share})");
+            wrong("head_dim", other, expected)
+        }
+        _ => Ok(share),
+    }
+}
+
 impl TryFrom<RawConfig> for Qwen3Config {
     type Error = ConfigError;
 
     fn try_from(raw: RawConfig) -> Result<Self, ConfigError> {
         let sparse = raw.model_type == MIXTURE_TYPE;
-        let known = sparse || raw.model_type == DENSE_TYPE;
-        supported(known, "model_type", &raw.model_type, "qwen3 or qwen3_moe")?;
+        let family = if raw.model_type == QWEN2_TYPE { Family::Qwen2 } else { Family::Qwen3 };
+        let known = sparse || family == Family::Qwen2 || raw.model_type == DENSE_TYPE;
+        supported(known, "model_type", &raw.model_type, "qwen3, qwen3_moe or qwen2")?;
         supported(raw.hidden_act == "silu", "hidden_act", &raw.hidden_act, "silu")?;
-        supported(!raw.attention_bias, "attention_bias", &raw.attention_bias, "false")?;
+        if let Some(bias) = raw.attention_bias {
+            match family {
+                Family::Qwen2 => supported(bias, "attention_bias", &bias, "true")?,
+                Family::Qwen3 => supported(!bias, "attention_bias", &bias, "false")?,
+            }
+        }
         supported(!raw.use_sliding_window, "use_sliding_window", &true, "false")?;
+        if let Some(other) = raw.layer_types.iter().find(|kind| *kind != FULL_ATTENTION) {
+            supported(false, "layer_types", other, FULL_ATTENTION)?;
+        }
         let heads = positive("num_attention_heads", raw.num_attention_heads)?;
         let kv_heads = positive("num_key_value_heads", raw.num_key_value_heads.unwrap_or(heads))?;
         if heads % kv_heads != 0 {
@@ -469,7 +532,7 @@ impl TryFrom<RawConfig> for Qwen3Config {
             });
         }
         let hidden_size = positive("hidden_size", raw.hidden_size)?;
-        let head_dim = positive("head_dim", raw.head_dim.unwrap_or(HEAD_DIM))?;
+        let head_dim = head_dim(family, raw.head_dim, hidden_size, heads)?;
         if head_dim % 2 != 0 {
             return Err(ConfigError::Value {
                 field: "head_dim",
@@ -481,6 +544,7 @@ impl TryFrom<RawConfig> for Qwen3Config {
         let theta = raw.rope_parameters.as_ref().and_then(|rope| rope.rope_theta);
         let rope = raw.rope_parameters.or(raw.rope_scaling).unwrap_or_default();
         Ok(Self {
+            family,
             vocab_size: positive("vocab_size", raw.vocab_size)?,
             hidden_size,
             intermediate_size: positive("intermediate_size", raw.intermediate_size)?,
@@ -508,9 +572,11 @@ impl TryFrom<RawConfig> for Qwen3Config {
 
 impl From<Qwen3Config> for RawConfig {
     fn from(config: Qwen3Config) -> Self {
-        let (architecture, model_type) = match config.mixture {
-            Some(_) => ("Qwen3MoeForCausalLM", MIXTURE_TYPE),
-            None => ("Qwen3ForCausalLM", DENSE_TYPE),
+        let is_qwen3 = config.family == Family::Qwen3;
+        let (architecture, model_type) = match (config.family, &config.mixture) {
+            (Family::Qwen3, Some(_)) => ("Qwen3MoeForCausalLM", MIXTURE_TYPE),
+            (Family::Qwen3, None) => ("Qwen3ForCausalLM", DENSE_TYPE),
+            (Family::Qwen2, _) => ("Qwen2ForCausalLM", QWEN2_TYPE),
         };
         let rope = RawRope::from_scaling(&config.rope_scaling, config.rope_theta);
         Self {
@@ -522,7 +588,7 @@ impl From<Qwen3Config> for RawConfig {
             num_hidden_layers: config.num_hidden_layers,
             num_attention_heads: config.num_attention_heads,
             num_key_value_heads: Some(config.num_key_value_heads),
-            head_dim: Some(config.head_dim),
+            head_dim: is_qwen3.then_some(config.head_dim),
             max_position_embeddings: config.max_position_embeddings,
             rms_norm_eps: config.rms_norm_eps,
             // Both spellings: readers before and after transformers 5 look in different places.
@@ -530,11 +596,12 @@ impl From<Qwen3Config> for RawConfig {
             rope_scaling: (config.rope_scaling != RopeScaling::Default).then(|| rope.clone()),
             rope_parameters: Some(rope),
             tie_word_embeddings: config.tie_word_embeddings,
-            attention_bias: false,
+            attention_bias: is_qwen3.then_some(false),
             attention_dropout: 0.0,
             hidden_act: default_act(),
             initializer_range: config.initializer_range,
             use_sliding_window: false,
+            layer_types: Vec::new(),
             eos_token_id: match config.eos_token_ids.as_slice() {
                 [] => None,
                 [id] => Some(Ids::One(*id)),
@@ -580,6 +647,7 @@ mod tests {
     fn variants_we_do_not_implement_are_refused_by_name() {
         for (field, value, word) in [
             ("model_type", "llama".into(), "model_type"),
+            ("layer_types", serde_json::json!(["sliding_attention"]), "layer_types"),
             ("attention_bias", true.into(), "attention_bias"),
             ("use_sliding_window", true.into(), "use_sliding_window"),
             ("hidden_act", "gelu".into(), "hidden_act"),
@@ -591,6 +659,63 @@ mod tests {
         ] {
             let error = json(|config| config[field] = value).unwrap_err().to_string();
             assert!(error.contains(word), "{field}: {error}");
+        }
+    }
+
+    /// `config.json` of Qwen2.5-7B-Instruct, key for key.
+    const QWEN2_5_7B: &str = r#"{
+        "architectures": ["Qwen2ForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 151643,
+        "eos_token_id": 151645, "hidden_act": "silu", "hidden_size": 3584,
+        "initializer_range": 0.02, "intermediate_size": 18944, "max_position_embeddings": 32768,
+        "max_window_layers": 28, "model_type": "qwen2", "num_attention_heads": 28,
+        "num_hidden_layers": 28, "num_key_value_heads": 4, "rms_norm_eps": 1e-06,
+        "rope_theta": 1000000.0, "sliding_window": 131072, "tie_word_embeddings": false,
+        "torch_dtype": "bfloat16", "transformers_version": "4.43.1", "use_cache": true,
+        "use_sliding_window": false, "vocab_size": 152064}"#;
+
+    #[test]
+    fn config_of_qwen2_5_is_read_and_written_as_it_is_published() {
+        let config: Qwen3Config = serde_json::from_str(QWEN2_5_7B).unwrap();
+        assert_eq!((config.family, config.head_dim), (Family::Qwen2, 128));
+        assert_eq!(config.parameter_count(), 7_615_616_512);
+        let written = serde_json::to_value(&config).unwrap();
+        let published: serde_json::Value = serde_json::from_str(QWEN2_5_7B).unwrap();
+        for (key, value) in published.as_object().unwrap() {
+            // What follows from other keys, or says nothing of the model, is left out.
+            let is_left_out =
+                ["max_window_layers", "sliding_window", "transformers_version", "use_cache"]
+                    .contains(&key.as_str());
+            if key != "torch_dtype" && !is_left_out {
+                assert_eq!(&written[key], value, "{key}");
+            }
+        }
+        let unknown = ["head_dim", "attention_bias", "layer_types"].map(|key| &written[key]);
+        assert!(unknown.iter().all(|value| value.is_null()), "{written}");
+        assert_eq!(serde_json::from_value::<Qwen3Config>(written).unwrap(), config);
+    }
+
+    #[test]
+    fn variants_of_qwen2_that_readers_take_differently_are_refused() {
+        let read = |key: &str, value: serde_json::Value| {
+            let mut config: serde_json::Value = serde_json::from_str(QWEN2_5_7B).unwrap();
+            config[key] = value;
+            serde_json::from_value::<Qwen3Config>(config).map_err(|error| error.to_string())
+        };
+        assert!(
+            read("head_dim", 128.into()).is_ok() && read("attention_bias", true.into()).is_ok()
+        );
+        let full = vec!["full_attention"; 28];
+        assert!(read("layer_types", serde_json::json!(full)).is_ok());
+        for (key, value) in [
+            ("head_dim", 64.into()),
+            ("attention_bias", false.into()),
+            ("use_sliding_window", true.into()),
+            ("layer_types", serde_json::json!(["full_attention", "sliding_attention"])),
+            ("hidden_size", 3585.into()),
+            ("hidden_act", "gelu".into()),
+        ] {
+            let error = read(key, value).unwrap_err();
+            assert!(error.contains(key), "{key}: {error}");
         }
     }
 

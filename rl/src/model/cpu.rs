@@ -67,16 +67,18 @@ pub(super) fn gated(gate_up: &Tensor) -> Tensor {
     out
 }
 
-/// Norms the query and key heads of `qkv [.., H + 2 K, D]` and turns them by `angles`, in place.
+/// Norms the query and key heads of `qkv [.., H + 2 K, D]`, if they have gains, and turns them by
+/// `angles`, in place.
 pub(super) fn norm_and_rotate(
     qkv: &mut Tensor,
-    [q_norm, k_norm]: [&Tensor; 2],
+    gains: Option<[&Tensor; 2]>,
     angles: &Angles,
     heads: Heads,
     eps: f64,
 ) {
     let (query, key, d) = (size(heads.query), size(heads.key), size(heads.size));
-    let (q_gain, k_gain, eps) = (floats(q_norm), floats(k_norm), narrow(eps));
+    let eps = narrow(eps);
+    let [q_gain, k_gain] = gains.map_or([None; 2], |gains| gains.map(|gain| Some(floats(gain))));
     let (cos, sin) = (floats(&angles.cos), floats(&angles.sin));
     let count = qkv.numel();
     let width = (query + 2 * key) * d;
@@ -87,8 +89,12 @@ pub(super) fn norm_and_rotate(
         let angles = cos.chunks_exact(d).zip(sin.chunks_exact(d));
         for (token, angles) in tokens.chunks_exact_mut(width).zip(angles) {
             let (queries, rest) = token.split_at_mut(query * d);
-            turn_heads(queries, q_gain, angles, eps);
-            turn_heads(&mut rest[..key * d], k_gain, angles, eps);
+            for (heads, gain) in [(queries, q_gain), (&mut rest[..key * d], k_gain)] {
+                match gain {
+                    Some(gain) => norm_and_turn_heads(heads, gain, angles, eps),
+                    None => turn_heads(heads, angles),
+                }
+            }
         }
     });
 }
@@ -203,7 +209,10 @@ macro_rules! vectorised {
 
 vectorised!(norm_rows = norm_rows_of(out: &mut [f32], x: &[f32], gain: &[f32], eps: f32));
 vectorised!(gate_rows = gate_rows_of(out: &mut [f32], gate_up: &[f32], width: usize));
-vectorised!(turn_heads = turn_heads_of(x: &mut [f32], gain: &[f32], angles: (&[f32], &[f32]), eps: f32));
+vectorised!(turn_heads = turn_heads_of(x: &mut [f32], angles: (&[f32], &[f32])));
+vectorised!(norm_and_turn_heads = norm_and_turn_heads_of(
+    x: &mut [f32], gain: &[f32], angles: (&[f32], &[f32]), eps: f32
+));
 vectorised!(attend_head = attend_head_of(
     q: &[f32], keys: &[f32], values: &[f32], scale: f32, scores: &mut [f32], out: &mut [f32]
 ));
@@ -230,7 +239,22 @@ fn gate_rows_of<const FUSED: bool>(out: &mut [f32], gate_up: &[f32], width: usiz
 
 /// Heads of one token, whose cosines and signed sines are `angles`, as in `rope`.
 #[inline(always)]
-fn turn_heads_of<const FUSED: bool>(
+fn turn_heads_of<const FUSED: bool>(x: &mut [f32], (cos, sin): (&[f32], &[f32])) {
+    let half = cos.len() / 2;
+    let ((cos_a, cos_b), (sin_a, sin_b)) = (cos.split_at(half), sin.split_at(half));
+    for head in x.chunks_exact_mut(cos.len()) {
+        let (a, b) = head.split_at_mut(half);
+        for i in 0..half {
+            let (x, y) = (a[i], b[i]);
+            a[i] = add::<FUSED>(x, cos_a[i], y * sin_a[i]);
+            b[i] = add::<FUSED>(y, cos_b[i], x * sin_b[i]);
+        }
+    }
+}
+
+/// The same for heads that have a norm.
+#[inline(always)]
+fn norm_and_turn_heads_of<const FUSED: bool>(
     x: &mut [f32],
     gain: &[f32],
     (cos, sin): (&[f32], &[f32]),
@@ -494,8 +518,8 @@ fn narrow(x: f64) -> f32 {
 mod tests {
     use super::*;
     use crate::model::{
-        CacheRows, CacheShape, CpuLinear, KvCache, Mixture, NewTokens, Packed, Qwen3, Qwen3Config,
-        signed,
+        CacheRows, CacheShape, CpuLinear, Family, KvCache, Mixture, NewTokens, Packed, Qwen3,
+        Qwen3Config, signed,
     };
     use proptest::prelude::*;
     use std::cell::Cell;
@@ -546,15 +570,24 @@ mod tests {
             sparse_step: 1,
             dense_layers: vec![0],
         };
-        for mixture in [None, Some(mixture)] {
+        let (qwen2, qwen3) = (Family::Qwen2, Family::Qwen3);
+        for (family, mixture) in [(qwen3, None), (qwen3, Some(mixture)), (qwen2, None)] {
             // As many inputs as oneDNN is to have.
             let config = Qwen3Config {
+                family,
                 mixture,
+                head_dim: if family == qwen2 { 128 } else { 32 },
                 hidden_size: 512,
                 num_hidden_layers: 2,
                 ..Qwen3Config::tiny(60, 1, 2)
             };
             let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(3));
+            for mut parameter in model.parameters() {
+                if parameter.name.ends_with("bias") {
+                    let bias = wave(&parameter.tensor.size(), 0.41);
+                    tch::no_grad(|| parameter.tensor.copy_(&bias));
+                }
+            }
             let ids: Vec<i64> = (0..26).map(|i| (i * 7) % 60).collect();
             let plain = model.forward(&Packed::new(ids.chunks(13), Device::Cpu)).view([2, 13, 60]);
             for (listed, choice) in [
@@ -590,7 +623,7 @@ mod tests {
                 let parts = [(0, 5), (5, 11), (11, 12), (12, 13)].map(|(from, to)| read(from, to));
                 PLAIN.set(false);
                 let apart = gap(&Tensor::cat(&parts, 1), &plain);
-                assert!(apart < 1e-5, "listed: {listed}, {:?}: {apart}", config.mixture);
+                assert!(apart < 1e-5, "listed: {listed}, {config:?}: {apart}");
             }
         }
     }
@@ -618,11 +651,15 @@ mod tests {
             let angles = Angles { cos: wave(&[tokens, 1, d], 0.13), sin: wave(&[tokens, 1, d], 0.29) };
             let before = wave(&[tokens, all, d], 0.83);
             let mut found = before.copy();
-            norm_and_rotate(&mut found, [&q_norm, &k_norm], &angles, heads, 1e-6);
+            norm_and_rotate(&mut found, Some([&q_norm, &k_norm]), &angles, heads, 1e-6);
             let parts = before.split_with_sizes([heads.query, key, key], 1);
             let norm = |x: &Tensor, gain| angles.rotate(&x.rms_norm([d], Some(gain), 1e-6));
             let expected = [norm(&parts[0], &q_norm), norm(&parts[1], &k_norm), parts[2].copy()];
             prop_assert!(gap(&found, &Tensor::cat(&expected, 1)) < 1e-5);
+            let mut found = before.copy();
+            norm_and_rotate(&mut found, None, &angles, heads, 1e-6);
+            let turned = [angles.rotate(&parts[0]), angles.rotate(&parts[1]), parts[2].copy()];
+            prop_assert!(gap(&found, &Tensor::cat(&turned, 1)) < 1e-5);
         }
 
         #[test]

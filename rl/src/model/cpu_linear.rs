@@ -7,6 +7,7 @@
 //! `cargo bench -p rl --bench linear` repeats them.
 
 use super::onednn;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -15,7 +16,7 @@ use std::sync::OnceLock;
 /// The library that computes linear layers in f32 on a CPU during generation. (In updates it is
 /// always as with `Auto`.) Both are exact to
 /// rounding. Means nothing on a GPU or in bf16.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CpuLinear {
     /// oneDNN where it was measured to be faster on processors of this kind, else MKL.

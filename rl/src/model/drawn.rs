@@ -7,7 +7,7 @@ use tch::{Device, Kind, Tensor, no_grad_guard};
 impl Qwen3 {
     /// A model with random weights, drawn on `device` in its own type by libtorch's generator:
     /// billions of weights in seconds, and no copy of them in the computer's memory. Gains are
-    /// one and everything else is normal with the configured spread, as in [`Self::random`]; but
+    /// one, biases zero, and everything else is normal with the configured spread, as in [`Self::random`]; but
     /// the same seed gives the same weights only on devices of one kind.
     pub fn drawn(config: &Qwen3Config, kind: Kind, device: Device, seed: i64) -> Self {
         let _guard = no_grad_guard();
@@ -16,6 +16,9 @@ impl Qwen3 {
             let options = (kind, device);
             if name.ends_with("norm.weight") {
                 return Ok(Tensor::ones(shape, options));
+            }
+            if name.ends_with("bias") {
+                return Ok(Tensor::zeros(shape, options));
             }
             let spread = config.initializer_range * Self::shrink(config, name);
             Ok(Tensor::empty(shape, options).normal_(0.0, spread))

@@ -63,7 +63,7 @@ impl<'m> HeadPass<'m> {
         let normed = head.normed(&hidden);
         let (rows, weight) = (normed.detach(), head.weight.detach());
         let logits = if rows.kind() == Kind::Float {
-            whole_linear::linear(&rows, &weight)
+            whole_linear::linear(&rows, &weight, None)
         } else {
             product(&rows, &weight.tr())
         };

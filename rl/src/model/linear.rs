@@ -6,11 +6,12 @@ use super::onednn::{self, PackedWeight};
 use super::whole_linear;
 use tch::{Kind, Tensor};
 
-/// `y = x Wᵀ`. Published projections that share their input lie in one matrix, their outputs one
+/// `y = x Wᵀ + b`, the bias only where there is one. Published projections that share their input lie in one matrix, their outputs one
 /// behind the other; each may have an adapter.
 #[derive(Debug)]
 pub(super) struct FusedLinear {
-    weight: Tensor, // [O, I]
+    weight: Tensor,       // [O, I]
+    bias: Option<Tensor>, // [O]
     /// Whether it is for generation, which has no gradient; else for updates.
     generates: bool,
     /// The matrix once more, for oneDNN, where generation uses it.
@@ -36,34 +37,45 @@ struct Adapter {
     scale: f64,
 }
 
+/// A published projection, as [`FusedLinear::join`] takes it.
+#[derive(Debug)]
+pub(super) struct Projection {
+    /// Its published name, such as `self_attn.q_proj`.
+    pub(super) name: &'static str,
+    pub(super) weight: Tensor,       // [O', I]
+    pub(super) bias: Option<Tensor>, // [O']
+}
+
 /// A `[r, I]` and B `[O', r]` of the projection with the given published name, from O' and I;
 /// none if it is to have no adapter.
 pub(super) type MakePart<'a> =
     dyn FnMut(&'static str, i64, i64) -> Result<Option<(Tensor, Tensor)>, LoadError> + 'a;
 
 impl FusedLinear {
-    /// Joins projections `[O', I]`, of the kind and on the device that `leaf` gives them.
-    pub(super) fn join(
-        projections: Vec<(&'static str, Tensor)>,
-        leaf: &dyn Fn(&Tensor) -> Tensor,
-    ) -> Self {
+    /// Joins projections, of the kind and on the device that `leaf` gives them. All of them have a
+    /// bias, or none has.
+    pub(super) fn join(projections: Vec<Projection>, leaf: &dyn Fn(&Tensor) -> Tensor) -> Self {
         let mut start = 0;
-        let mut parts = Vec::new();
-        for (name, weight) in &projections {
+        let (mut parts, mut weights, mut biases) = (Vec::new(), Vec::new(), Vec::new());
+        for Projection { name, weight, bias } in projections {
             let width = weight.size()[0];
             parts.push(FusedPart { name, start, width, adapter: None });
             start += width;
+            weights.push(weight);
+            biases.extend(bias);
         }
-        let weights: Vec<Tensor> = projections.into_iter().map(|(_, weight)| weight).collect();
-        Self { weight: leaf(&Tensor::cat(&weights, 0)), generates: false, packed: None, parts }
+        assert!(biases.is_empty() || biases.len() == weights.len(), "a bias each, or none");
+        let bias = (!biases.is_empty()).then(|| leaf(&Tensor::cat(&biases, 0)));
+        let weight = leaf(&Tensor::cat(&weights, 0));
+        Self { weight, bias, generates: false, packed: None, parts }
     }
 
     /// `[.., I]` to `[.., O]`.
     pub(super) fn forward(&self, x: &Tensor) -> Tensor {
         let plain = if self.generates {
-            onednn::linear(x, &self.weight, self.packed.as_ref())
+            onednn::linear(x, &self.weight, self.bias.as_ref(), self.packed.as_ref())
         } else {
-            whole_linear::linear(x, &self.weight)
+            whole_linear::linear(x, &self.weight, self.bias.as_ref())
         };
         if !self.is_adapted() {
             return plain;
@@ -81,8 +93,7 @@ impl FusedLinear {
     pub(super) fn for_generation(&self, merge: bool, choice: CpuLinear) -> Self {
         let merges = merge && self.is_adapted();
         let weight = if merges {
-            let parts: Vec<Tensor> = self.published().into_iter().map(|(_, part)| part).collect();
-            Tensor::cat(&parts, 0)
+            Tensor::cat(&self.parts.iter().map(|part| self.merged(part)).collect::<Vec<_>>(), 0)
         } else {
             self.weight.shallow_clone()
         };
@@ -91,7 +102,8 @@ impl FusedLinear {
             FusedPart { name, start, width, adapter }
         };
         let packed = PackedWeight::new(&weight, choice);
-        Self { weight, generates: true, packed, parts: self.parts.iter().map(part).collect() }
+        let bias = self.bias.as_ref().map(Tensor::shallow_clone);
+        Self { weight, bias, generates: true, packed, parts: self.parts.iter().map(part).collect() }
     }
 
     fn is_adapted(&self) -> bool {
@@ -103,21 +115,34 @@ impl FusedLinear {
         &self.weight
     }
 
+    /// The biases of all projections, one behind the other: `[O]`.
+    pub(super) fn bias(&self) -> Option<&Tensor> {
+        self.bias.as_ref()
+    }
+
     /// The projections under their published names, adapters merged in.
-    pub(super) fn published(&self) -> Vec<(&'static str, Tensor)> {
-        let part = |part: &FusedPart| {
-            let plain = self.weight.detach().narrow(0, part.start, part.width);
-            let merged = part.adapter.as_ref().map(|adapter| adapter.merged_into(&plain));
-            (part.name, merged.unwrap_or(plain))
+    pub(super) fn published(&self) -> Vec<Projection> {
+        let part = |part: &FusedPart| Projection {
+            name: part.name,
+            weight: self.merged(part),
+            bias: self.bias.as_ref().map(|bias| bias.detach().narrow(0, part.start, part.width)),
         };
         self.parts.iter().map(part).collect()
     }
 
-    /// Freezes the matrix, and gives an adapter to each projection that `make` has one for.
+    /// The matrix of a projection, `[O', I]`, with its adapter merged in.
+    fn merged(&self, part: &FusedPart) -> Tensor {
+        let plain = self.weight.detach().narrow(0, part.start, part.width);
+        let merged = part.adapter.as_ref().map(|adapter| adapter.merged_into(&plain));
+        merged.unwrap_or(plain)
+    }
+
+    /// Freezes the matrix and the bias, and gives an adapter to each projection that `make` has one for.
     pub(super) fn adapt(&mut self, scale: f64, make: &mut MakePart<'_>) -> Result<(), LoadError> {
         let (kind, device) = (self.weight.kind(), self.weight.device());
         let leaf = |x: &Tensor| x.to_kind(kind).to_device(device).detach().set_requires_grad(true);
         self.weight = self.weight.detach();
+        self.bias = self.bias.take().map(|bias| bias.detach());
         let inputs = self.weight.size()[1];
         for part in &mut self.parts {
             part.adapter = make(part.name, part.width, inputs)?.map(|(down, up)| Adapter {

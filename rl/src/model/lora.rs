@@ -8,6 +8,7 @@ use crate::run::settings::{SettingsError, require};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use rand::{Rng, RngExt};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tasks::files;
@@ -21,7 +22,9 @@ pub const ADAPTERS: &str = "adapter_model.safetensors";
 const PREFIX: &str = "base_model.model.";
 
 /// A projection that can have an adapter, in PEFT's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "each is the projection of its name")]
 pub enum LoraTarget {
@@ -55,7 +58,7 @@ impl LoraTarget {
 /// | `rank` | 32 | rank of every update |
 /// | `alpha` | 64 | updates are scaled by `alpha / rank` |
 /// | `targets` | all seven that the model has | projections that have one; those of experts cannot |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoraSettings {
     /// Rank of every update, at least 1.

@@ -1,4 +1,4 @@
-//! Qwen3 in libtorch, weights in and out in Hugging Face's format.
+//! Qwen3 and Qwen2.5 in libtorch, weights in and out in Hugging Face's format.
 
 mod attention;
 mod config;
@@ -21,7 +21,7 @@ mod shapes;
 mod signed;
 mod whole_linear;
 
-pub use config::{ConfigError, Mixture, Qwen3Config, RopeScaling, Yarn};
+pub use config::{ConfigError, Family, Mixture, Qwen3Config, RopeScaling, Yarn};
 pub use cpu_linear::CpuLinear;
 pub use gradients::Gradients;
 pub use head::HeadPass;

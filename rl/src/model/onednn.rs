@@ -53,12 +53,23 @@ impl PackedWeight {
     }
 }
 
-/// `x Wᵀ`, through the packed copy of W if there is one that takes so many rows: `[.., I]` to
+/// `x Wᵀ + b`, through the packed copy of W if there is one that takes so many rows: `[.., I]` to
 /// `[.., O]`. Only the other way has a gradient.
-pub(super) fn linear(x: &Tensor, weight: &Tensor, packed: Option<&PackedWeight>) -> Tensor {
+pub(super) fn linear(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    packed: Option<&PackedWeight>,
+) -> Tensor {
     match packed {
-        Some(packed) if packed.takes(x) => packed.forward(x),
-        _ => x.linear(weight, None::<&Tensor>),
+        Some(packed) if packed.takes(x) => {
+            let mut product = packed.forward(x);
+            match bias {
+                Some(bias) => product.g_add_(bias),
+                None => product,
+            }
+        }
+        _ => x.linear(weight, bias),
     }
 }
 

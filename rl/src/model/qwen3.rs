@@ -1,4 +1,6 @@
-//! Qwen3: layers, output layer, and the weights under their published names.
+//! Qwen3 and Qwen2.5: layers, output layer, and the weights under their published names.
+//!
+//! The two differ in the attention layer ([`Family`]).
 //!
 //! Shapes: N packed tokens; B rows of T tokens; V vocabulary, C hidden, F feed-forward, E experts,
 //! H query heads, K key and value heads, G = H / K, D head size.
@@ -12,14 +14,14 @@
 //! have their published names; [`Qwen3::load`] joins them and [`Qwen3::published`] parts them
 //! again.
 
-use super::attention::{Attention, CachedStep, Heads, Past, WholeStep, causal_mask};
-use super::config::Qwen3Config;
+use super::attention::{Attention, CachedStep, HeadNorms, Heads, Past, WholeStep, causal_mask};
+use super::config::{Family, Qwen3Config};
 use super::cpu;
 use super::cpu_linear::CpuLinear;
 use super::feed_forward::{Experts, FeedForward, Mlp};
 use super::head::Head;
 use super::kv_cache::{CacheRows, KvCache};
-use super::linear::{FusedLinear, MakePart};
+use super::linear::{FusedLinear, MakePart, Projection};
 use super::load::{Fetch, LoadError, Weights};
 use super::lora::{Lora, MakeAdapter};
 use super::onednn::PackedWeight;
@@ -107,12 +109,10 @@ impl DecoderLayer {
 
     /// Freezes everything but the adapters that `make` has.
     fn adapt(&mut self, scale: f64, make: &mut MakePart<'_>) -> Result<(), LoadError> {
-        for gain in [
-            &mut self.input_layernorm,
-            &mut self.attention.q_norm,
-            &mut self.attention.k_norm,
-            &mut self.post_attention_layernorm,
-        ] {
+        let norms = self.attention.norms.as_mut();
+        let of_heads = norms.into_iter().flat_map(|norms| [&mut norms.query, &mut norms.key]);
+        let of_layer = [&mut self.input_layernorm, &mut self.post_attention_layernorm];
+        for gain in of_layer.into_iter().chain(of_heads) {
             *gain = gain.detach();
         }
         if let FeedForward::Experts(experts) = &mut self.feed_forward {
@@ -121,13 +121,13 @@ impl DecoderLayer {
         self.linears_mut().into_iter().try_for_each(|linear| linear.adapt(scale, make))
     }
 
-    fn gains(&self) -> [(&'static str, &Tensor); 4] {
-        [
-            ("input_layernorm", &self.input_layernorm),
-            ("self_attn.q_norm", &self.attention.q_norm),
-            ("self_attn.k_norm", &self.attention.k_norm),
-            ("post_attention_layernorm", &self.post_attention_layernorm),
-        ]
+    fn gains(&self) -> Vec<(&'static str, &Tensor)> {
+        let mut all = vec![("input_layernorm", &self.input_layernorm)];
+        if let Some(norms) = &self.attention.norms {
+            all.extend([("self_attn.q_norm", &norms.query), ("self_attn.k_norm", &norms.key)]);
+        }
+        all.push(("post_attention_layernorm", &self.post_attention_layernorm));
+        all
     }
 
     fn experts(&self) -> Option<&Experts> {
@@ -140,12 +140,10 @@ impl DecoderLayer {
     /// The trainable parameters of the layer with this index, always in the same order.
     pub(super) fn parameters(&self, index: usize) -> Vec<Parameter> {
         let mut all = Vec::new();
-        let mut add = |name: &str, tensor: &Tensor| {
-            all.extend(Parameter::if_trainable(
-                format!("model.layers.{index}.{name}.weight"),
-                tensor,
-            ));
+        let mut add_as = |name: String, tensor: &Tensor| {
+            all.extend(Parameter::if_trainable(format!("model.layers.{index}.{name}"), tensor));
         };
+        let mut add = |name: &str, tensor: &Tensor| add_as(format!("{name}.weight"), tensor);
         for (name, gain) in self.gains() {
             add(name, gain);
         }
@@ -160,20 +158,29 @@ impl DecoderLayer {
             add("mlp.experts.gate_up_proj", &experts.gate_up_proj);
             add("mlp.experts.down_proj", &experts.down_proj);
         }
+        for (name, linear) in self.linears() {
+            if let Some(bias) = linear.bias() {
+                add_as(format!("{name}.bias"), bias);
+            }
+        }
         all
     }
 
     /// The weights under their published names below the layer.
     fn published(&self) -> Vec<(String, Tensor)> {
-        let own = |(name, tensor): (&str, Tensor)| (name.to_owned(), tensor);
-        let mut all: Vec<(String, Tensor)> =
-            self.gains().map(|(name, gain)| own((name, gain.detach()))).into();
-        all.extend(self.linears().into_iter().flat_map(|(_, linear)| linear.published()).map(own));
+        let gain = |(name, gain): (&str, &Tensor)| (format!("{name}.weight"), gain.detach());
+        let mut all: Vec<(String, Tensor)> = self.gains().into_iter().map(gain).collect();
+        for Projection { name, weight, bias } in
+            self.linears().into_iter().flat_map(|(_, linear)| linear.published())
+        {
+            all.push((format!("{name}.weight"), weight));
+            all.extend(bias.map(|bias| (format!("{name}.bias"), bias)));
+        }
         for (expert, (gate, up, down)) in
             self.experts().into_iter().flat_map(Experts::each).enumerate()
         {
             for (name, tensor) in [("gate_proj", gate), ("up_proj", up), ("down_proj", down)] {
-                all.push((format!("mlp.experts.{expert}.{name}"), tensor));
+                all.push((format!("mlp.experts.{expert}.{name}.weight"), tensor));
             }
         }
         all
@@ -188,7 +195,7 @@ pub struct Parameter {
     pub name: String,
     /// The leaf itself, sharing storage with the model.
     pub tensor: Tensor,
-    /// Whether weight decay applies: to matrices, not to gains.
+    /// Whether weight decay applies: to matrices, not to gains and biases.
     pub decays: bool,
 }
 
@@ -216,7 +223,7 @@ pub struct NewTokens<'a> {
     pub all_begin: bool,
 }
 
-/// A Qwen3 decoder with its output layer.
+/// A decoder of Qwen3 or Qwen2.5 with its output layer.
 #[derive(Debug)]
 pub struct Qwen3 {
     config: Qwen3Config,
@@ -233,6 +240,25 @@ pub struct Qwen3 {
 const EMBED_TOKENS: &str = "model.embed_tokens.weight";
 const NORM: &str = "model.norm.weight";
 const LM_HEAD: &str = "lm_head.weight";
+
+/// The published name of a projection, its outputs O' and its inputs I.
+type ProjectionShape = (&'static str, i64, i64);
+
+/// Projections as one linear layer, from weights and biases of a layer by their names below it.
+fn fused(
+    projections: &[ProjectionShape],
+    has_bias: bool,
+    leaf: &dyn Fn(&Tensor) -> Tensor,
+    get: &mut Fetch<'_>,
+) -> Result<FusedLinear, LoadError> {
+    let fetched = projections.iter().map(|&(name, outputs, inputs)| {
+        let weight = get(&format!("{name}.weight"), &[outputs, inputs])?;
+        let bias = has_bias.then(|| get(&format!("{name}.bias"), &[outputs])).transpose()?;
+        Ok(Projection { name, weight, bias })
+    });
+    let fetched: Result<Vec<_>, LoadError> = fetched.collect();
+    Ok(FusedLinear::join(fetched?, leaf))
+}
 
 impl Qwen3 {
     /// Builds a model from published weights, converted to `kind` on `device`.
@@ -251,12 +277,15 @@ impl Qwen3 {
         Self::build(config, kind, device, &mut |name, shape| weights.tensor(name, shape))
     }
 
-    /// A model with fresh weights: gains of one, everything else normal with the configured
-    /// spread. Each weight has its own stream, so the same stream gives the same model anywhere.
+    /// A model with fresh weights: gains of one, biases of zero, everything else normal with the
+    /// configured spread. Each weight has its own stream, so the same stream gives the same model anywhere.
     pub fn random(config: &Qwen3Config, kind: Kind, device: Device, stream: Stream) -> Self {
         let built = Self::build(config, kind, device, &mut |name, shape| {
             if name.ends_with("norm.weight") {
                 return Ok(Tensor::ones(shape, (Kind::Float, Device::Cpu)));
+            }
+            if name.ends_with("bias") {
+                return Ok(Tensor::zeros(shape, (Kind::Float, Device::Cpu)));
             }
             let spread = config.initializer_range * Self::shrink(config, name);
             let mut rng = stream.child(name).rng();
@@ -298,21 +327,17 @@ impl Qwen3 {
         let embed_tokens = leaf(&fetch(EMBED_TOKENS, &[config.vocab_size, c])?);
         let mut layers = Vec::new();
         for index in 0..config.num_hidden_layers {
-            let mut get = |name: &str, shape: &[i64]| {
-                fetch(&format!("model.layers.{index}.{name}.weight"), shape)
-            };
-            let mut linear = |projections: &[(&'static str, i64, i64)]| {
-                let fetched = projections
-                    .iter()
-                    .map(|&(name, outputs, inputs)| Ok((name, get(name, &[outputs, inputs])?)));
-                let fetched: Result<Vec<_>, LoadError> = fetched.collect();
-                fetched.map(|projections| FusedLinear::join(projections, &leaf))
-            };
-            let qkv_proj = linear(&[
+            let mut get =
+                |name: &str, shape: &[i64]| fetch(&format!("model.layers.{index}.{name}"), shape);
+            let of_heads = [
                 ("self_attn.q_proj", h * d, c),
                 ("self_attn.k_proj", k * d, c),
                 ("self_attn.v_proj", k * d, c),
-            ])?;
+            ];
+            let has_bias = config.family == Family::Qwen2;
+            let qkv_proj = fused(&of_heads, has_bias, &leaf, &mut get)?;
+            let mut linear =
+                |projections: &[ProjectionShape]| fused(projections, false, &leaf, &mut get);
             let o_proj = linear(&[("self_attn.o_proj", c, h * d)])?;
             let feed_forward = match config.mixture_of(index) {
                 None => FeedForward::Dense(Mlp {
@@ -321,21 +346,24 @@ impl Qwen3 {
                 }),
                 Some(mixture) => {
                     let router = linear(&[("mlp.gate", mixture.experts, c)])?;
-                    FeedForward::Experts(Experts::fetch(mixture, c, router, &leaf, &mut get)?)
+                    let mut weight =
+                        |name: &str, shape: &[i64]| get(&format!("{name}.weight"), shape);
+                    FeedForward::Experts(Experts::fetch(mixture, c, router, &leaf, &mut weight)?)
+                }
+            };
+            let mut gain = |name: &str, width: i64| {
+                Ok::<_, LoadError>(leaf(&get(&format!("{name}.weight"), &[width])?))
+            };
+            let norms = match config.family {
+                Family::Qwen2 => None,
+                Family::Qwen3 => {
+                    Some(HeadNorms::new(gain("self_attn.q_norm", d)?, gain("self_attn.k_norm", d)?))
                 }
             };
             layers.push(DecoderLayer {
-                input_layernorm: leaf(&get("input_layernorm", &[c])?),
-                attention: Attention {
-                    qkv_proj,
-                    o_proj,
-                    q_norm: leaf(&get("self_attn.q_norm", &[d])?),
-                    k_norm: leaf(&get("self_attn.k_norm", &[d])?),
-                    head_gains: None,
-                    heads,
-                    eps,
-                },
-                post_attention_layernorm: leaf(&get("post_attention_layernorm", &[c])?),
+                input_layernorm: gain("input_layernorm", c)?,
+                attention: Attention { qkv_proj, o_proj, norms, heads, eps },
+                post_attention_layernorm: gain("post_attention_layernorm", c)?,
                 feed_forward,
                 eps,
             });
@@ -553,7 +581,7 @@ impl Qwen3 {
         ]);
         all.extend(self.lm_head.iter().map(|head| (LM_HEAD.to_owned(), head.detach())));
         for (index, layer) in self.layers.iter().enumerate() {
-            let below = |(name, tensor)| (format!("model.layers.{index}.{name}.weight"), tensor);
+            let below = |(name, tensor)| (format!("model.layers.{index}.{name}"), tensor);
             all.extend(layer.published().into_iter().map(below));
         }
         all

@@ -13,9 +13,13 @@ use tch::{Device, Kind, Tensor};
 /// Numbers of rows are multiples of at least this.
 const LEAST_UNIT: u64 = 256;
 
-/// `x Wᵀ`: `[N, I]` to `[N, O]`.
-pub(super) fn linear(x: &Tensor, weight: &Tensor) -> Tensor {
-    if takes(x, weight) { through_onednn(x, weight) } else { x.linear(weight, None::<&Tensor>) }
+/// `x Wᵀ + b`: `[N, I]` to `[N, O]`.
+pub(super) fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
+    if !takes(x, weight) {
+        return x.linear(weight, bias);
+    }
+    let product = through_onednn(x, weight);
+    bias.map_or_else(|| product.shallow_clone(), |bias| &product + bias)
 }
 
 fn through_onednn(x: &Tensor, weight: &Tensor) -> Tensor {
@@ -142,6 +146,21 @@ mod tests {
         let by = Tensor::run_backward(&[&loss], &[&x], false, false);
         let ones = Tensor::ones([8, 512], (Kind::Float, Device::Cpu));
         assert!(gap(&by[0], &ones, &weight) <= 1e-6);
+    }
+
+    #[test]
+    fn bias_is_added_and_has_the_sum_of_gradients() {
+        for rows in [3, 4096] {
+            let (x, weight) = (wave(&[rows, 512], 0.7), wave(&[640, 512], 1.3));
+            let bias = wave(&[640], 0.9).set_requires_grad(true);
+            let found = linear(&x, &weight, Some(&bias));
+            assert!(gap(&(&found - &bias), &x, &weight.tr()) <= 1e-6);
+            let gradient = wave(&[rows, 640], 0.3);
+            let loss = (found * &gradient).sum(Kind::Float);
+            let by = Tensor::run_backward(&[&loss], &[&bias], false, false);
+            let ones = Tensor::ones([1, rows], (Kind::Float, Device::Cpu));
+            assert!(gap(&by[0].unsqueeze(0), &ones, &gradient) <= 1e-6);
+        }
     }
 
     #[test]

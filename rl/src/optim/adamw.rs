@@ -13,6 +13,8 @@
 
 use super::moments::{MomentStore, Moments};
 use crate::model::{Gradients, LoadError, Parameter, Qwen3, Weights, signed};
+use crate::run::settings::{SettingsError, require};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tch::{Kind, Tensor, no_grad_guard};
@@ -26,7 +28,7 @@ use tch::{Kind, Tensor, no_grad_guard};
 /// | `weight_decay` | 0.01 | decoupled weight decay, of matrices only |
 /// | `max_grad_norm` | 1.0 | gradients are clipped to this global norm; 0 for no clipping |
 /// | `optim` | `adamw` | `adamw`, `adamw-8bit` or `adamw-offload`: how the moments are kept |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdamConfig {
     /// Decay rate of the first moment, in [0, 1).
@@ -53,6 +55,33 @@ impl Default for AdamConfig {
             max_grad_norm: 1.0,
             optim: MomentStore::Full,
         }
+    }
+}
+
+impl AdamConfig {
+    /// Checks what types cannot.
+    ///
+    /// # Errors
+    /// [`SettingsError::Range`] naming the key.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let Self { beta1, beta2, epsilon, weight_decay, max_grad_norm, .. } = self;
+        let is_share = |rate: &f64| (0.0..1.0).contains(rate);
+        let is_positive = |number: &f64| *number >= 0.0 && number.is_finite();
+        require(is_share(beta1), "adam.beta1", beta1, "at least 0 and below 1")?;
+        require(is_share(beta2), "adam.beta2", beta2, "at least 0 and below 1")?;
+        require(
+            *epsilon > 0.0 && epsilon.is_finite(),
+            "adam.epsilon",
+            epsilon,
+            "above 0: it keeps the quotient finite",
+        )?;
+        require(is_positive(weight_decay), "adam.weight_decay", weight_decay, "at least 0")?;
+        require(
+            is_positive(max_grad_norm),
+            "adam.max_grad_norm",
+            max_grad_norm,
+            "at least 0, where 0 means no clipping",
+        )
     }
 }
 

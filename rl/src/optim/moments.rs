@@ -1,13 +1,14 @@
 //! The first and second moment of every weight's gradient, and how they are stored.
 
 use crate::model::{LoadError, Weights, signed};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tch::{Device, Kind, Tensor};
 
 /// How `AdamW` stores its moments, under the names that Transformers' and TRL's `optim` uses where
 /// they have one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum MomentStore {
     /// In f32 on the device of the weights: 8 bytes per weight.
     #[serde(rename = "adamw")]

@@ -43,7 +43,9 @@ fn chart(title: &str, x_label: &str, y_range: Option<(f64, f64)>, curves: Vec<Cu
 
 pub(super) fn imitation_charts(lines: &[Value]) -> Vec<LineChart> {
     let loss = curve("loss", lines, "/loss");
-    vec![chart("Imitation: loss per token (nats)", "SFT update", None, vec![loss])]
+    let held_out = curve("held-out examples", lines, "/eval_loss");
+    let curves = [loss, held_out].into_iter().filter(|curve| !curve.points.is_empty()).collect();
+    vec![chart("Imitation: loss per token (nats)", "SFT update", None, curves)]
 }
 
 pub(super) fn reinforcement_charts(lines: &[Value]) -> Vec<LineChart> {

@@ -7,6 +7,7 @@ use crate::generate::remote::{EngineSettings, RemoteGenerator};
 use crate::generate::sample::Sampling;
 use crate::model::{CpuLinear, Qwen3Config, has_onednn};
 use crate::run::settings::{SettingsError, require};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tasks::units::ByteSize;
 
@@ -29,7 +30,7 @@ use tasks::units::ByteSize;
 /// | `workers` | twice the processors | threads that run scripts and grade |
 /// | `threads` | 1 for tiny policies, else all | threads that generate |
 /// | `sampling` | temperature 1; tiny: and min-p 0.02; small: and min-p 0.1 | how tokens are drawn |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RolloutSettings {
     /// Most sequences that are generated at once; at least 1.
@@ -49,6 +50,7 @@ pub struct RolloutSettings {
     /// on the sizes alone, so that a run repeats on one machine. oneDNN needs a copy of every
     /// matrix that it multiplies by (`docs/BUDGETS.md`).
     #[serde(default, skip_serializing_if = "CpuLinear::is_auto")]
+    #[schemars(!skip_serializing_if)]
     pub cpu_linear: CpuLinear,
     /// Most tokens of one turn; at least 1.
     pub turn_tokens: usize,
@@ -76,6 +78,7 @@ pub struct RolloutSettings {
     /// `http://10.0.0.5:8765`; none for this machine. All must serve the same corpus by the same
     /// rules (`docs/DEPLOY.md`). A token comes from `SANDBOX_TOKEN`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(!skip_serializing_if)]
     pub sandboxes: Vec<String>,
     /// Threads that run scripts and grade.
     pub workers: usize,
@@ -87,7 +90,7 @@ pub struct RolloutSettings {
 }
 
 /// What happens when an observation does not fit into the context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContextOverflow {
     /// The episode ends. The only choice in training: a conversation from which turns were removed
@@ -164,11 +167,14 @@ impl RolloutSettings {
         )?;
         self.engine.as_ref().map_or(Ok(()), EngineSettings::check)?;
         fleet::check(&self.sandboxes)?;
-        require(
-            self.sampling.check().is_ok(),
-            "rollout.sampling",
-            &format!("{:?}", self.sampling),
-            "within the ranges of its fields",
-        )
+        self.sampling.check().map_err(|error| SettingsError::Range {
+            key: match error.field {
+                "temperature" => "rollout.sampling.temperature",
+                "top_p" => "rollout.sampling.top_p",
+                _ => "rollout.sampling.min_p",
+            },
+            got: error.got.to_string(),
+            expected: error.expected,
+        })
     }
 }

@@ -13,6 +13,8 @@ pub(crate) const FILE: &str = "README.md";
 
 /// What a run of `rl sft` leaves.
 pub(crate) const SFT: &str = include_str!("guide_sft.md");
+/// What a run of `rl prefer` leaves.
+pub(crate) const PREFER: &str = include_str!("guide_prefer.md");
 /// What a run of `rl train` leaves.
 pub(crate) const TRAIN: &str = include_str!("guide_train.md");
 

@@ -116,6 +116,22 @@ pub enum SettingsError {
     },
 }
 
+impl SettingsError {
+    /// The values that are accepted at a dotted key, if it is that one that was refused.
+    pub(crate) fn expected_of(&self, key: &str) -> Option<String> {
+        match self {
+            Self::Range { key: refused, expected, .. } => {
+                (*refused == key).then(|| (*expected).to_owned())
+            }
+            Self::Policy(error) => {
+                let is_it = key.strip_prefix("rules.episode.policy.") == Some(error.field);
+                is_it.then(|| error.accepted.clone())
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Settings whose values must be checked before they are used.
 pub trait Validate: Sized {
     /// Why they are refused.

@@ -3,10 +3,11 @@
 //! `A_i = (r_i - mean(r)) / (std(r) + eps)`, over the trajectories of one task
 //! (Shao et al. 2024, §4.1.2; SandMLE §4.4).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which standard deviation centred rewards are divided by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StdNorm {
     /// Nothing: advantages are centred rewards (Liu et al. 2025, "Dr. GRPO").
@@ -18,7 +19,7 @@ pub enum StdNorm {
 }
 
 /// When masked trajectories leave their group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MaskOrder {
     /// Before mean and deviation are taken: the others are compared among themselves.
@@ -46,7 +47,7 @@ pub enum Inclusion {
 /// | `std` | `sample` | what to divide by |
 /// | `epsilon` | 1e-6 | keeps the quotient finite; at least 0 |
 /// | `mask_order` | `before-baseline` | when masked trajectories leave |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Normalisation {
     /// Which standard deviation centred rewards are divided by.

@@ -16,6 +16,7 @@ use crate::train::loss;
 use agents::guide::export::Sample;
 use agents::trajectory::{Source, Trajectory, TurnRecord};
 use rand::RngExt;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use tasks::stream::Stream;
@@ -28,7 +29,7 @@ use tch::{Device, Tensor, no_grad_guard};
 /// | `max_tokens_per_micro_batch` | 4096 | 32768 | tokens of a micro-batch |
 /// | `logit_tokens` | 4096 | 1024 | tokens whose logits exist at once (chunked logits) |
 /// | `gradient_checkpointing` | no | yes | whether activations are recomputed in the backward pass |
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// Most tokens of a micro-batch; a longer sequence is a micro-batch of its own.

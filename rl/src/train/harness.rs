@@ -53,13 +53,14 @@ struct LoopState<L, S> {
     sampler: Option<S>,
 }
 
-/// A policy's reward on held-out tasks.
+/// What a policy reaches on held-out tasks or examples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Best {
     /// After how many steps; 0 is the policy that training starts from.
     pub(super) step: u64,
-    /// Mean reward on held-out tasks, in [0, 1].
+    /// What is to be large: mean reward on held-out tasks, in [0, 1]; or minus the loss on held-out
+    /// examples.
     pub(super) reward: f64,
 }
 
@@ -190,9 +191,18 @@ where
     /// Counts a step. Its metrics wait for [`Self::take_unrecorded`] in the checkpoints of a loop
     /// that validates.
     pub(super) fn made(&mut self, line: L) {
+        let _ = self.made_or_kept(line);
+    }
+
+    /// Counts a step, and returns its metrics to a loop that does not validate.
+    pub(super) fn made_or_kept(&mut self, line: L) -> Option<L> {
         self.step += 1;
-        if let Some(state) = &mut self.state {
-            state.unrecorded = Some(line);
+        match &mut self.state {
+            Some(state) => {
+                state.unrecorded = Some(line);
+                None
+            }
+            None => Some(line),
         }
     }
 

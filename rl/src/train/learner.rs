@@ -81,6 +81,14 @@ pub enum TrainingLoss<'a> {
         /// The weight. Statistics are those of the loss before it.
         weight: f64,
     },
+    /// `Σ weight · log p` over the trained tokens of each sample: any loss of sequences' summed
+    /// log-probabilities, by its derivative with respect to each of these sums.
+    Weighted {
+        /// The sequences.
+        samples: &'a [TrainSequence],
+        /// A weight for each.
+        weights: &'a [f64],
+    },
     /// GRPO's clipped surrogate with its KL penalty.
     Surrogate(GrpoInputs<'a>),
 }

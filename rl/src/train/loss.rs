@@ -8,12 +8,13 @@
 //! packed tokens and then summed, so that it may be computed in chunks of any size.
 
 use crate::generate::sample::Sampling;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 /// How token losses are aggregated into one number. With `B` sequences that have any token, `n_i` tokens in
 /// sequence i and losses `l`:
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregation {
     /// `1/B Σ_i 1/n_i Σ_t l`: each trajectory weighs the same, however long.
@@ -49,7 +50,7 @@ impl Aggregation {
 const LOG_RATIO_LIMIT: f64 = 20.0;
 
 /// The clip range of the probability ratio: `[1 - low, 1 + high]`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Clip {
     /// How far below 1 a ratio may fall before a bad token is no longer pushed down.
@@ -69,7 +70,7 @@ impl Default for Clip {
 
 /// How the KL divergence to the reference model is estimated from one sampled token, with
 /// `d = log p(token) - log p_ref(token)` (Schulman 2020, "Approximating KL divergence").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KlEstimator {
     /// `d`: unbiased. Its gradient is that of `log p`, zero in expectation on-policy: as a term of
@@ -85,7 +86,7 @@ pub enum KlEstimator {
 /// The KL penalty against the reference model, which is the policy that training starts from. It
 /// is a term of the loss, averaged over tokens like the surrogate, so its gradient is that of the
 /// estimator itself.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Kl {
     /// Its weight, at least 0; with 0 there is no KL penalty and no reference model in memory.

@@ -72,6 +72,11 @@ impl Learner for NativeLearner<'_> {
                 beat();
                 Ok(UpdateStats { loss, tokens, ..UpdateStats::default() })
             }
+            TrainingLoss::Weighted { samples, weights } => {
+                let (loss, tokens) = weigh(model, samples, weights, memory, gradients);
+                beat();
+                Ok(UpdateStats { loss, tokens, ..UpdateStats::default() })
+            }
             TrainingLoss::Surrogate(update) => Ok(update.backward(model, memory, gradients, beat)),
         }
     }
@@ -215,6 +220,30 @@ fn imitate_times(
             let loss = -log_probs.sum(Kind::Float) / tokens as f64;
             total += loss.double_value(&[]);
             loss * weight
+        });
+    }
+    (total, tokens)
+}
+
+/// Adds up the gradient of `Σ weight · log p` over the trained tokens of samples with a weight each;
+/// returns that sum and the number of tokens.
+pub fn weigh(
+    model: &Qwen3,
+    samples: &[TrainSequence],
+    weights: &[f64],
+    memory: &Memory,
+    gradients: &mut Gradients,
+) -> (f64, usize) {
+    let (mut total, mut tokens) = (0.0, 0);
+    for chosen in micro_batches(samples, 0..samples.len(), memory.max_tokens_per_micro_batch) {
+        let micro = MicroBatch::new(samples, &chosen, model.device());
+        let weights = micro.spread(|index| weights[index]);
+        micro.backward(model, &Sampling::default(), memory, gradients, &mut |log_probs, range| {
+            tokens += range.len();
+            let weights = weights.narrow(0, signed(range.start), signed(range.len()));
+            let loss = (log_probs * weights).sum(Kind::Float);
+            total += loss.double_value(&[]);
+            loss
         });
     }
     (total, tokens)

@@ -83,26 +83,63 @@ pub enum MemoryPlanError {
     },
 }
 
+/// What decides the memory of updates.
+#[derive(Debug, Clone, Copy)]
+pub struct Updates<'a> {
+    /// The type of weights and activations.
+    pub dtype: Dtype,
+    /// Adapters, if they are trained instead of the model.
+    pub lora: Option<&'a LoraSettings>,
+    /// What bounds a pass.
+    pub memory: Memory,
+    /// How the optimizer's moments are kept.
+    pub moments: MomentStore,
+    /// The longest sequence, in tokens.
+    pub longest: usize,
+}
+
 impl MemoryPlan {
     /// Of a run with these settings and a model of this shape on `device`.
     pub fn new(settings: &TrainSettings, config: &Qwen3Config, device: Device) -> Self {
-        let wide = 4;
+        let updates = Updates {
+            dtype: settings.dtype,
+            lora: settings.lora.as_ref(),
+            memory: settings.memory,
+            moments: settings.adam.optim,
+            longest: settings.rollout.max_model_len,
+        };
+        let mut plan = Self::of_updates(&updates, config, device);
+        if settings.rollout.engine.is_some() {
+            // Other machines generate.
+            return plan;
+        }
         let narrow = bytes_of(settings.dtype);
+        let mut add = |name, phase, bytes| plan.items.push(MemoryItem { name, phase, bytes });
+        if let Some(lora) = settings.lora.as_ref().filter(|_| settings.rollout.merges_adapters()) {
+            let merged = merged_parameters(lora, config) * narrow;
+            add("weights with adapters merged in", MemoryPhase::Rollout, merged);
+        }
+        plan.add_rollout(&settings.rollout, config, settings.dtype, device);
+        plan
+    }
+
+    /// Of updates alone, as those of `rl sft`.
+    pub fn of_updates(updates: &Updates<'_>, config: &Qwen3Config, device: Device) -> Self {
+        let wide = 4;
+        let narrow = bytes_of(updates.dtype);
         let parameters = count(config.parameter_count());
-        let trained =
-            settings.lora.as_ref().map_or(parameters, |lora| adapter_parameters(lora, config));
+        let trained = updates.lora.map_or(parameters, |lora| adapter_parameters(lora, config));
         let frozen_and_adapters =
-            if settings.lora.is_some() { parameters + trained } else { parameters };
-        let tokens =
-            count(settings.memory.max_tokens_per_micro_batch.max(settings.rollout.max_model_len));
+            if updates.lora.is_some() { parameters + trained } else { parameters };
+        let tokens = count(updates.memory.max_tokens_per_micro_batch.max(updates.longest));
         let mut items = Vec::new();
         let mut add = |name, phase, bytes| items.push(MemoryItem { name, phase, bytes });
 
         add("weights", MemoryPhase::Always, frozen_and_adapters * narrow);
-        if settings.dtype != Dtype::F32 {
+        if updates.dtype != Dtype::F32 {
             add("weights in f32, for the optimizer", MemoryPhase::Always, trained * wide);
         }
-        let (place, bytes) = match settings.adam.optim {
+        let (place, bytes) = match updates.moments {
             MomentStore::Full => (MemoryPhase::Always, 2 * wide),
             MomentStore::EightBit => (MemoryPhase::Always, 2),
             // Without a GPU there is no other place.
@@ -113,13 +150,13 @@ impl MemoryPlan {
 
         add("gradients in f32", MemoryPhase::Update, trained * wide);
         let largest =
-            if settings.lora.is_some() { 0 } else { count(config.vocab_size * config.hidden_size) };
+            if updates.lora.is_some() { 0 } else { count(config.vocab_size * config.hidden_size) };
         add("one matrix's gradient on its way", MemoryPhase::Update, largest * narrow);
         add("one piece's update", MemoryPhase::Update, trained.min(count(PIECE)) * wide * 5);
         let layers = count(config.num_hidden_layers);
         let inputs = tokens * count(config.hidden_size) * narrow;
         let inside = tokens * activations(config) * narrow;
-        if settings.memory.gradient_checkpointing {
+        if updates.memory.gradient_checkpointing {
             add("inputs of layers", MemoryPhase::Update, layers * inputs);
             // As much again for the gradients of what is inside.
             add("one layer's activations", MemoryPhase::Update, 2 * inside);
@@ -130,20 +167,8 @@ impl MemoryPlan {
                 layers * (inputs + inside) + inside,
             );
         }
-        add("logits", MemoryPhase::Update, logits(&settings.memory, config, narrow));
-
-        let mut plan = Self { items };
-        if settings.rollout.engine.is_some() {
-            // Other machines generate.
-            return plan;
-        }
-        let mut add = |name, phase, bytes| plan.items.push(MemoryItem { name, phase, bytes });
-        if let Some(lora) = settings.lora.as_ref().filter(|_| settings.rollout.merges_adapters()) {
-            let merged = merged_parameters(lora, config) * narrow;
-            add("weights with adapters merged in", MemoryPhase::Rollout, merged);
-        }
-        plan.add_rollout(&settings.rollout, config, settings.dtype, device);
-        plan
+        add("logits", MemoryPhase::Update, logits(&updates.memory, config, narrow));
+        Self { items }
     }
 
     /// Of policies with `weights` bytes in all, of which one at a time, of this shape, generates.
@@ -491,7 +516,7 @@ fn gib(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{KvCache, Lora, Published, Qwen3};
+    use crate::model::{Family, KvCache, Lora, Published, Qwen3};
     use crate::optim::{AdamConfig, AdamW};
     use crate::run::settings::resolve;
     use crate::train::presets::Scale;
@@ -532,6 +557,20 @@ mod tests {
     }
 
     #[test]
+    fn qwen2_5_of_seven_billion_weights_fits_one_gpu() {
+        let config = Published::named("qwen2.5-7b").unwrap().config();
+        for (lora, moments) in
+            [(None, MomentStore::EightBit), (Some(LoraSettings::default()), MomentStore::Full)]
+        {
+            let settings = TrainSettings { lora, ..large() };
+            let (chosen, plan) = choose(&settings, &config, H200, GPU, HOST).unwrap();
+            assert!(plan.peak() <= GPU && chosen.adam.optim == moments, "{plan}");
+            // Keys and values of four heads: 28 KiB a layer less than Qwen3-8B's.
+            assert!(held(&chosen, &config).0 >= 32, "{plan}");
+        }
+    }
+
+    #[test]
     fn the_papers_recipe_fits_what_an_h200_has_free() {
         let config = Published::named("qwen3-8b").unwrap().config();
         let settings: TrainSettings =
@@ -567,8 +606,13 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_real_tensors() {
-        let config = Qwen3Config::tiny(500, 1, 2);
-        let mut model = Qwen3::random(&config, Kind::BFloat16, Device::Cpu, Stream::root(1));
+        for family in [Family::Qwen3, Family::Qwen2] {
+            sizes_are_those_of(&Qwen3Config { family, ..Qwen3Config::tiny(500, 1, 2) });
+        }
+    }
+
+    fn sizes_are_those_of(config: &Qwen3Config) {
+        let mut model = Qwen3::random(config, Kind::BFloat16, Device::Cpu, Stream::root(1));
         let mut settings = large();
         settings.rollout.max_num_seqs = 3;
         settings.rollout.max_model_len = 100;
@@ -576,7 +620,7 @@ mod tests {
         let weights = |model: &Qwen3| -> u64 { model.published().values().map(size).sum() };
         for moments in [MomentStore::Full, MomentStore::EightBit] {
             settings.adam.optim = moments;
-            let plan = MemoryPlan::new(&settings, &config, H200);
+            let plan = MemoryPlan::new(&settings, config, H200);
             assert_eq!(bytes(&plan, "weights"), weights(&model));
             let state: u64 =
                 AdamW::new(&model, AdamConfig { optim: moments, ..AdamConfig::default() })
@@ -589,9 +633,9 @@ mod tests {
             // Scales of 8-bit blocks are 1/32 of their codes.
             assert!((planned..=planned + planned / 30).contains(&state), "{planned} {state}");
         }
-        let cache = KvCache::new(&config, 3, 100, Kind::BFloat16, Device::Cpu);
+        let cache = KvCache::new(config, 3, 100, Kind::BFloat16, Device::Cpu);
         assert_eq!(
-            bytes(&MemoryPlan::new(&settings, &config, H200), "keys and values"),
+            bytes(&MemoryPlan::new(&settings, config, H200), "keys and values"),
             count(cache.bytes())
         );
 
@@ -602,12 +646,12 @@ mod tests {
         let trained: u64 = model.parameters().iter().map(|parameter| size(&parameter.tensor)).sum();
         settings.lora = Some(lora);
         assert_eq!(
-            bytes(&MemoryPlan::new(&settings, &config, H200), "gradients in f32"),
+            bytes(&MemoryPlan::new(&settings, config, H200), "gradients in f32"),
             2 * trained
         );
         for targets in [LoraSettings::default().targets, vec![LoraTarget::KProj]] {
             let lora = LoraSettings { rank: 5, targets, ..LoraSettings::default() };
-            let mut model = Qwen3::random(&config, Kind::BFloat16, Device::Cpu, Stream::root(1));
+            let mut model = Qwen3::random(config, Kind::BFloat16, Device::Cpu, Stream::root(1));
             let shared = model.published();
             let attached = Lora { settings: lora.clone(), base: "base".into() };
             attached.attach(&mut model, Stream::root(2)).unwrap();
@@ -618,11 +662,11 @@ mod tests {
             };
             let merged = model.for_generation(true, CpuLinear::Mkl).published();
             let copied: u64 = merged.iter().filter_map(is_copy).sum();
-            let plan = MemoryPlan::new(&settings, &config, H200);
+            let plan = MemoryPlan::new(&settings, config, H200);
             assert_eq!(bytes(&plan, "weights with adapters merged in"), copied);
             settings.rollout.merge_adapters = Some(false);
             let rollout = |plan: &MemoryPlan| plan.sum(MemoryPhase::Rollout);
-            let beside = MemoryPlan::new(&settings, &config, H200);
+            let beside = MemoryPlan::new(&settings, config, H200);
             assert_eq!(rollout(&beside) + copied, rollout(&plan));
             settings.rollout.merge_adapters = None;
         }

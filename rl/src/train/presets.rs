@@ -13,6 +13,7 @@ use agents::scaffold::react::EpisodeRules;
 use clap::ValueEnum;
 use jail::limits::{Keep, RunLimits};
 use sandbox::env::{Budget, EpisodeConfig, Feedback};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tasks::units::{ByteSize, Span};
@@ -24,7 +25,7 @@ const TINY: i64 = 1_500_000;
 const SMALL: i64 = 100_000_000;
 
 /// The type of weights and activations. The optimizer keeps weights in f32 whatever this is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
     /// 32 bits, exact enough to compare bits.

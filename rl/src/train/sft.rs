@@ -7,6 +7,8 @@
 //! 2. A tiny or small policy gets a tokenizer of its own, trained on these episodes.
 //! 3. The policy is trained on the agents' turns. Prompts and observations are context and masked;
 //!    the loss is the mean over target tokens of a batch.
+//! 4. With `validation_share` some examples are held out; the loss on them decides which checkpoint is
+//!    the best, and may end a run.
 //!
 //! Every stage is resumable: episodes are appended as they end, the vocabulary is a function of
 //! them, and training resumes from its newest checkpoint to the same curve.
@@ -15,47 +17,40 @@ mod best;
 mod data;
 mod demonstrations;
 mod error;
-mod example;
+mod estimate;
+pub(in crate::train) mod example;
+mod samples;
 mod settings;
 
-pub use data::LineError;
 pub use error::{Halt, SftError};
+pub use estimate::{SftEstimate, estimate};
 pub use settings::{Demonstrator, SftSettings};
 
 use crate::checkpoint::policy;
 use crate::checkpoint::source::PolicySource;
+use crate::generate::sample::Sampling;
+use crate::model::Qwen3;
 use crate::optim::{Decay, Schedule};
 use crate::run::settings::Checked;
 use crate::run::stop::{RunEnd, Stop, Stopped};
 use crate::run::view::Stages;
 use crate::text::template::ChatTemplate;
+use crate::text::tokenizer::Tokenizer;
 use crate::train::batch::TrainSequence;
-use crate::train::harness::{Cadence, Earlier, Harness};
-use crate::train::learner::{Learner, TrainingLoss, UpdateStats};
+use crate::train::choice::{Chosen, write_left_out};
+use crate::train::harness::{Earlier, Validation};
+use crate::train::learner::{Learner, TrainingLoss, WeightSet};
 use crate::train::native::NativeLearner;
+use crate::train::offline::{self, Nothing, OfflineContext, OfflineLoss, OfflinePlan, steps_of};
 use agents::scaffold::runner::ScriptedError;
 use camino::Utf8Path;
 use demonstrations::{
     check_format, demonstrate, fresh, from_episodes, from_expert, from_samples, from_searches,
 };
-use example::Example;
-use rand::seq::SliceRandom;
-use serde::Serialize;
+use example::NamedExample;
+use samples::Samples;
 use tasks::stream::Stream;
 use tch::Device;
-
-/// One line of `metrics.jsonl`.
-#[derive(Debug, Serialize)]
-struct SftStepMetrics {
-    step: u64,
-    epoch: u64,
-    /// Mean negative log-likelihood of target tokens, in nats.
-    loss: f64,
-    /// Target tokens of the batch.
-    tokens: usize,
-    learning_rate: f64,
-    gradient_norm: f64,
-}
 
 /// Generates demonstrations and fine-tunes on them; `out` is the run's folder. Resumes a run that is
 /// there.
@@ -70,7 +65,7 @@ pub fn run(
     stages: &dyn Stages,
     stop: &Stop,
 ) -> Result<RunEnd, SftError> {
-    let root = Stream::root(settings.seed).child("sft");
+    let root = root_of(settings);
     let stream = root.child("demonstrations");
     let examples = match examples(settings, out, stream, stages, stop) {
         Err(SftError::Scripted(ScriptedError::Caller(Halt::Stopped))) => {
@@ -83,11 +78,62 @@ pub fn run(
         }
         other => other?,
     };
-    let format = settings.rules.tool_call_format;
-
     let earlier = Earlier::find(out, settings.keep)?;
+    let begun = earlier.folder();
+    let Prepared { model, tokenizer, samples } =
+        prepare(settings, source, begun, examples, device)?;
+    write_left_out(&samples.left_out, out, settings.context)?;
+    let tokens: usize = samples.train.iter().map(|sample| sample.ids.len()).sum();
+    tracing::info!(
+        episodes = samples.train.len(),
+        held_out = samples.held_out.len(),
+        left_out = samples.left_out.len(),
+        tokens,
+        vocabulary = tokenizer.vocab_size(),
+        "demonstrations"
+    );
+    let mut learner = NativeLearner::new(&model, &tokenizer, settings.adam, settings.memory);
+    let imitation = Imitation {
+        samples: &samples,
+        context_noise: settings.context_noise,
+        vocab_size: tokenizer.vocab_size(),
+        noise: root.child("noise"),
+    };
+    let context = OfflineContext {
+        plan: plan_of(settings, &samples),
+        order: root.child("order"),
+        doing: "imitating",
+        out,
+        stages,
+        stop,
+    };
+    offline::train(&imitation, &mut learner, earlier, context)
+}
+
+fn root_of(settings: &SftSettings) -> Stream {
+    Stream::root(settings.seed).child("sft")
+}
+
+/// A policy, and what it is to imitate.
+struct Prepared {
+    model: Qwen3,
+    tokenizer: Tokenizer,
+    samples: Samples,
+}
+
+/// Opens the policy, that of the checkpoint `begun` if there is one, and lays out the examples.
+fn prepare(
+    settings: &SftSettings,
+    source: &PolicySource,
+    begun: Option<&Utf8Path>,
+    examples: Vec<NamedExample>,
+    device: Device,
+) -> Result<Prepared, SftError> {
+    let root = root_of(settings);
+    let SftSettings { max_samples, validation_share: share, .. } = *settings;
+    let examples = Chosen::draw(examples, max_samples, share, root.child("choice"))?;
     let kind = settings.dtype.kind();
-    let (model, tokenizer) = match (earlier.folder(), source) {
+    let (model, tokenizer) = match (begun, source) {
         (Some(checkpoint), _) => policy::open(checkpoint, kind, device)?,
         (None, PolicySource::Folder(folder)) => {
             let stream = root.child("adapters");
@@ -95,92 +141,77 @@ pub fn run(
         }
         (None, PolicySource::BuiltIn(shape)) => {
             let pieces = settings.pieces(*shape);
-            let vocabulary = (settings.vocab_size, format);
-            fresh(*shape, &examples, pieces, vocabulary, device, root.child("weights"))?
+            let vocabulary = (settings.vocab_size, settings.rules.tool_call_format);
+            fresh(*shape, &examples.train, pieces, vocabulary, device, root.child("weights"))?
         }
     };
-    let template = ChatTemplate::new(&tokenizer)?;
-    let mut samples = Vec::new();
-    for example in &examples {
-        let mut sample = example.sequence(&template)?;
-        if !settings.assistant_only_loss {
-            sample.trained.fill(true);
-        }
-        if sample.ids.len() <= settings.context {
-            samples.push(sample);
-        }
+    let samples = Samples::new(&examples, settings, &ChatTemplate::new(&tokenizer)?)?;
+    Ok(Prepared { model, tokenizer, samples })
+}
+
+/// How long the run is and what it keeps.
+fn plan_of(settings: &SftSettings, samples: &Samples) -> OfflinePlan {
+    let SftSettings { batch, epochs, max_steps, checkpoint_every, keep_best, .. } = *settings;
+    let steps = steps_of(samples.train.len(), batch, epochs, max_steps);
+    let validation = Validation {
+        every: settings.validate_every,
+        keep_best,
+        patience: settings.early_stopping_patience,
+    };
+    OfflinePlan {
+        examples: samples.train.len(),
+        batch,
+        steps,
+        schedule: Schedule {
+            peak: settings.learning_rate,
+            warmup: settings.warmup,
+            decay: Decay::Cosine { floor: 0.05 },
+            steps,
+        },
+        checkpoint_every,
+        validation: (!samples.held_out.is_empty()).then_some(validation),
     }
-    let left_out = examples.len() - samples.len();
-    let tokens: usize = samples.iter().map(|sample| sample.ids.len()).sum();
-    tracing::info!(
-        episodes = samples.len(),
-        left_out,
-        tokens,
-        vocabulary = tokenizer.vocab_size(),
-        "demonstrations"
-    );
-    if samples.is_empty() {
-        return Err(SftError::NothingFits(settings.context));
+}
+
+/// Cross-entropy over target tokens.
+struct Imitation<'a> {
+    samples: &'a Samples,
+    context_noise: f64,
+    vocab_size: usize,
+    /// The stream of context tokens that are replaced.
+    noise: Stream,
+}
+
+impl OfflineLoss for Imitation<'_> {
+    type Update = Nothing;
+    type Validation = Nothing;
+    type Error = SftError;
+
+    fn accumulate(
+        &self,
+        learner: &mut dyn Learner,
+        chosen: &[usize],
+        step: u64,
+    ) -> Result<(f64, usize, Nothing), SftError> {
+        let mut samples: Vec<TrainSequence> =
+            chosen.iter().map(|&place| self.samples.train[place].clone()).collect();
+        let stream = self.noise.index(step);
+        samples.iter_mut().zip(0..).for_each(|(sample, place)| {
+            sample.drop_context_tokens(self.context_noise, self.vocab_size, stream.index(place));
+        });
+        let found = learner.accumulate(&TrainingLoss::CrossEntropy(&samples), &mut || ())?;
+        Ok((found.loss, found.tokens, Nothing {}))
     }
 
-    let per_epoch = samples.len().div_ceil(settings.batch) as u64;
-    let steps = per_epoch * settings.epochs;
-    let schedule = Schedule {
-        peak: settings.learning_rate,
-        warmup: settings.warmup,
-        decay: Decay::Cosine { floor: 0.05 },
-        steps,
-    };
-    let mut learner = NativeLearner::new(&model, &tokenizer, settings.adam, settings.memory);
-    let cadence = Cadence { steps, checkpoint_every: settings.checkpoint_every, validation: None };
-    let mut harness: Harness<'_, _> = Harness::new(earlier, cadence, stop)?;
-    harness.restore(&mut learner)?;
-    let mut metrics = harness.metrics()?;
-    let bar = stages.stage("imitating", steps);
-    bar.set_position(harness.step());
-    while !harness.is_over() {
-        if harness.is_stopping() {
-            if harness.is_unsaved() {
-                harness.save(&learner)?;
-            }
-            return Ok(harness.stopped());
-        }
-        let step = harness.step();
-        let epoch = step / per_epoch;
-        let mut chosen =
-            batch_of(&samples, step, per_epoch, settings.batch, root.child("order").index(epoch));
-        let stream = root.child("noise").index(step);
-        chosen.iter_mut().zip(0..).for_each(|(sample, place)| {
-            sample.drop_context_tokens(
-                settings.context_noise,
-                tokenizer.vocab_size(),
-                stream.index(place),
-            );
-        });
-        let UpdateStats { loss, tokens, .. } =
-            learner.accumulate(&TrainingLoss::CrossEntropy(&chosen), &mut || ())?;
-        let rate = schedule.rate(step);
-        let gradient_norm = learner.step(rate)?;
-        metrics.append(&SftStepMetrics {
-            step: step + 1,
-            epoch,
-            loss,
-            tokens,
-            learning_rate: rate,
-            gradient_norm,
-        })?;
-        bar.set_message(format!("loss {loss:.3}"));
-        if bar.is_hidden() {
-            tracing::info!(step = step + 1, epoch, loss, learning_rate = rate, "imitated");
-        }
-        bar.inc(1);
-        harness.made(());
-        if harness.checkpoint_is_due(false) {
-            harness.save(&learner)?;
-        }
+    /// The mean over target tokens, as of a batch.
+    fn validate(&self, learner: &dyn Learner) -> Result<(f64, Nothing), SftError> {
+        let sampling = Sampling::default();
+        let held_out = &self.samples.held_out;
+        let found = learner.log_probs(WeightSet::Current, held_out, &sampling, &mut || ())?;
+        let tokens = found.iter().map(Vec::len).sum::<usize>();
+        let sum: f64 = found.iter().flatten().copied().map(f64::from).sum();
+        Ok((-sum / tokens.max(1) as f64, Nothing {}))
     }
-    bar.finish();
-    Ok(harness.finished(out))
 }
 
 /// All that is imitated, in a fixed order.
@@ -190,9 +221,9 @@ fn examples(
     stream: Stream,
     stages: &dyn Stages,
     stop: &Stop,
-) -> Result<Vec<Example>, SftError> {
+) -> Result<Vec<NamedExample>, SftError> {
     if !settings.data.is_empty() {
-        return data::read(&settings.data);
+        return Ok(data::read(&settings.data)?);
     }
     if !settings.samples.is_empty() {
         return from_samples(settings);
@@ -207,22 +238,5 @@ fn examples(
         demonstrate(settings, out, stream, stages, stop)
     }?;
     check_format(&demonstrations, settings.rules.tool_call_format)?;
-    Ok(demonstrations.into_iter().map(|episode| Example::Episode(Box::new(episode))).collect())
-}
-
-/// The samples of a step: each epoch is a new shuffle, cut into batches.
-fn batch_of(
-    samples: &[TrainSequence],
-    step: u64,
-    per_epoch: u64,
-    batch: usize,
-    stream: Stream,
-) -> Vec<TrainSequence> {
-    let mut order: Vec<usize> = (0..samples.len()).collect();
-    order.shuffle(&mut stream.rng());
-    let first = usize::try_from(step % per_epoch).unwrap_or(0) * batch;
-    order[first..samples.len().min(first + batch)]
-        .iter()
-        .map(|&index| samples[index].clone())
-        .collect()
+    Ok(demonstrations.into_iter().map(NamedExample::of_episode).collect())
 }

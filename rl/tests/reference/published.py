@@ -1,6 +1,7 @@
-"""A stand-in for a model of the hub: Qwen3-8B with all its files and names, narrow and untrained.
+"""Stand-ins for models of the hub, with all their files and names, narrow and untrained.
 
-published.py CACHE    writes CACHE/models--Qwen--Qwen3-8B as `hf download` leaves it
+published.py CACHE NAME    writes CACHE/models--Qwen--NAME as `hf download` leaves it; NAME is
+                           Qwen3-8B, Qwen2.5-7B or Qwen2.5-7B-Instruct
 
 Ids of control tokens are the published ones. So is the size of the vocabulary; all but its bytes
 and a few hundred merges are fillers that no text has.
@@ -15,7 +16,7 @@ from pathlib import Path
 try:
     import torch
     from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-    from transformers import Qwen3Config, Qwen3ForCausalLM
+    from transformers import Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM
 except ImportError as error:
     sys.exit(f"the reference environment is incomplete: {error}")
 
@@ -48,6 +49,38 @@ CONFIG = {
     "use_sliding_window": False,
     "vocab_size": 151936,
 }
+# The same of Qwen2.5-7B-Instruct; the base model differs in the lines below.
+QWEN2_5 = {
+    "architectures": ["Qwen2ForCausalLM"],
+    "attention_dropout": 0.0,
+    "bos_token_id": 151643,
+    "eos_token_id": 151645,
+    "hidden_act": "silu",
+    "hidden_size": 64,
+    "initializer_range": 0.02,
+    "intermediate_size": 192,
+    "max_position_embeddings": 32768,
+    "max_window_layers": 28,
+    "model_type": "qwen2",
+    "num_attention_heads": 4,
+    "num_hidden_layers": 28,
+    "num_key_value_heads": 2,
+    "rms_norm_eps": 1e-06,
+    "rope_theta": 1000000.0,
+    "sliding_window": 131072,
+    "tie_word_embeddings": False,
+    "torch_dtype": "bfloat16",
+    "transformers_version": "4.43.1",
+    "use_cache": True,
+    "use_sliding_window": False,
+    "vocab_size": 152064,
+}
+QWEN2_5_BASE = QWEN2_5 | {
+    "eos_token_id": 151643,
+    "max_position_embeddings": 131072,
+    "transformers_version": "4.40.1",
+    "use_mrope": False,
+}
 GENERATION = {
     "bos_token_id": 151643,
     "do_sample": True,
@@ -58,6 +91,7 @@ GENERATION = {
     "top_p": 0.95,
     "transformers_version": "4.51.0",
 }
+MODELS = {"Qwen3-8B": CONFIG, "Qwen2.5-7B": QWEN2_5_BASE, "Qwen2.5-7B-Instruct": QWEN2_5}
 WORDS = 151643
 CONTROL = (
     "<|endoftext|> <|im_start|> <|im_end|> <|object_ref_start|> <|object_ref_end|> <|box_start|> "
@@ -74,17 +108,28 @@ PIECES = (
 )
 
 
-def write_model(folder: Path) -> None:
+def write_model(folder: Path, name: str) -> None:
     torch.manual_seed(0)
-    model = Qwen3ForCausalLM(Qwen3Config(**CONFIG)).to(torch.bfloat16)
+    config = MODELS[name]
+    if config["model_type"] == "qwen2":
+        model = Qwen2ForCausalLM(Qwen2Config(**config)).to(torch.bfloat16)
+        with torch.no_grad():
+            for key, parameter in model.named_parameters():
+                if key.endswith(".bias"):
+                    parameter.normal_(0.0, 0.1)
+    else:
+        model = Qwen3ForCausalLM(Qwen3Config(**config)).to(torch.bfloat16)
     size = sum(parameter.numel() * 2 for parameter in model.parameters())
     # Embeddings and the output layer are most of it, and a shard each.
     model.save_pretrained(folder, max_shard_size=size // 3)
-    (folder / "config.json").write_text(json.dumps(CONFIG, indent=2))
+    (folder / "config.json").write_text(json.dumps(config, indent=2))
     (folder / "generation_config.json").write_text(json.dumps(GENERATION, indent=2))
 
 
-def write_tokenizer(folder: Path) -> None:
+def write_tokenizer(folder: Path, name: str) -> None:
+    is_qwen2 = MODELS[name]["model_type"] == "qwen2"
+    # Those of the release before Qwen3, which brought the last four.
+    marks = MARKS[:-4] if is_qwen2 else MARKS
     here = Path(__file__)
     split = pre_tokenizers.Split(Regex(PIECES), "isolated")
     before = pre_tokenizers.Sequence(
@@ -115,7 +160,7 @@ def write_tokenizer(folder: Path) -> None:
             "normalized": False,
             "special": content in CONTROL,
         }
-        for place, content in enumerate(CONTROL + MARKS)
+        for place, content in enumerate(CONTROL + marks)
     ]
     (folder / "tokenizer.json").write_text(json.dumps(whole, ensure_ascii=False))
     (folder / "vocab.json").write_text(json.dumps(vocab, ensure_ascii=False))
@@ -127,9 +172,9 @@ def write_tokenizer(folder: Path) -> None:
         "added_tokens_decoder": decoder,
         "additional_special_tokens": CONTROL[1:],
         "bos_token": None,
-        "chat_template": (here.parent / "thinking.jinja").read_text(),
+        "chat_template": (here.parent / ("qwen2_5.jinja" if is_qwen2 else "thinking.jinja")).read_text(),
         "clean_up_tokenization_spaces": False,
-        "eos_token": "<|im_end|>",
+        "eos_token": "<|endoftext|>" if name == "Qwen2.5-7B" else "<|im_end|>",
         "errors": "replace",
         "model_max_length": 131072,
         "pad_token": "<|endoftext|>",
@@ -154,12 +199,12 @@ def download(files: Path, repository: Path) -> None:
 
 
 if __name__ == "__main__":
-    [cache] = map(Path, sys.argv[1:])
+    cache, name = Path(sys.argv[1]), sys.argv[2]
     made = cache / "made"
     made.mkdir(parents=True)
-    write_model(made)
-    write_tokenizer(made)
+    write_model(made, name)
+    write_tokenizer(made, name)
     (made / "LICENSE").write_text("Apache License 2.0, of the model that this stands in for.\n")
     (made / "README.md").write_text("Random weights.\n")
-    download(made, cache / "models--Qwen--Qwen3-8B")
+    download(made, cache / f"models--Qwen--{name}")
     made.rmdir()

@@ -17,6 +17,8 @@ try:
     from transformers import (
         AutoModelForCausalLM,
         AutoTokenizer,
+        Qwen2Config,
+        Qwen2ForCausalLM,
         Qwen3Config,
         Qwen3ForCausalLM,
         Qwen3MoeConfig,
@@ -67,6 +69,14 @@ EXPERTS = {
         rope_parameters=YARN,
     ),
 }
+QWEN2 = {
+    "qwen2-tied": dict(num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True),
+    "qwen2-untied": dict(
+        num_attention_heads=2, num_key_value_heads=1, tie_word_embeddings=False, num_hidden_layers=5
+    ),
+    "qwen2-yarn": dict(num_attention_heads=4, num_key_value_heads=1, rope_parameters=YARN),
+}
+CASES = DENSE | EXPERTS | QWEN2
 IDS = [(7 * i * i + 3 * i + 1) % 97 for i in range(40)]
 # Four lengths of five, so that each length is one batch without padding.
 PROMPTS = [[(11 * i * i + 5 * i * j + 3 * j + 2) % 95 for i in range(5 + 6 * (j % 4))] for j in range(20)]
@@ -77,12 +87,15 @@ END = [95, 96]
 def checkpoint(name: str, index: int):
     """A model whose gains and matrices are far enough from their usual start to show a mistake."""
     torch.manual_seed(index)
-    shape = dict(DENSE | EXPERTS)[name]
+    shape = CASES[name]
     shape = dict(num_hidden_layers=3, rope_parameters={"rope_type": "default"}) | shape
     shape["rope_parameters"] = {"rope_theta": 1e4 * (index + 1)} | shape["rope_parameters"]
-    kind, model = (
-        (Qwen3MoeConfig, Qwen3MoeForCausalLM) if name in EXPERTS else (Qwen3Config, Qwen3ForCausalLM)
-    )
+    if name in EXPERTS:
+        kind, model = Qwen3MoeConfig, Qwen3MoeForCausalLM
+    elif name in QWEN2:
+        kind, model = Qwen2Config, Qwen2ForCausalLM
+    else:
+        kind, model = Qwen3Config, Qwen3ForCausalLM
     config = kind(
         vocab_size=97,
         hidden_size=32,
@@ -99,20 +112,40 @@ def checkpoint(name: str, index: int):
 
 
 def make(folder: Path) -> None:
-    for index, name in enumerate(DENSE | EXPERTS):
+    for index, name in enumerate(CASES):
         model = checkpoint(name, index)
         case = folder / name
         # One case is written in shards, as large models are.
-        model.save_pretrained(case, max_shard_size="20KB" if name == "untied" else "5GB")
+        model.save_pretrained(case, max_shard_size="20KB" if name.endswith("untied") else "5GB")
+        if name in QWEN2:
+            as_released(case / "config.json")
         write_logits(model, case / "logits.safetensors")
         answers = greedy(model)
         (case / "greedy.json").write_text(json.dumps(answers))
         (case / "certain.json").write_text(json.dumps(certain(model, answers)))
         write_gradients(model, case / "gradients.safetensors")
         write_logits(model.to(torch.bfloat16), case / "logits-bf16.safetensors")
-    make_adapters(folder / "tied", folder / "adapters")
+    for base in ("tied", "qwen2-tied"):
+        make_adapters(folder / base, folder / f"{base}-adapters")
     (folder / "ids.json").write_text(json.dumps(IDS))
     (folder / "prompts.json").write_text(json.dumps(PROMPTS))
+
+
+def as_released(path: Path) -> None:
+    """Gives a configuration of Qwen2 the keys of the release, which is older than transformers 5."""
+    config = json.loads(path.read_text())
+    rope = config.pop("rope_parameters")
+    released = {key: value for key, value in config.items() if key != "layer_types"}
+    released |= {
+        "rope_theta": rope.pop("rope_theta"),
+        "sliding_window": 131072,
+        "torch_dtype": released.pop("dtype"),
+        "transformers_version": "4.43.1",
+        "use_sliding_window": False,
+    }
+    if rope["rope_type"] != "default":
+        released["rope_scaling"] = {"type": rope.pop("rope_type")} | rope
+    path.write_text(json.dumps(released))
 
 
 def make_adapters(base: Path, folder: Path) -> None:
@@ -199,16 +232,17 @@ def write_gradients(model, path: Path, rename=lambda name: name) -> None:
     found = {rename(name): parameter.grad for name, parameter in named if parameter.grad is not None}
     joined = {}
     for name, gradient in found.items():
-        if name.endswith((".k_proj.weight", ".v_proj.weight", ".up_proj.weight")) and "experts" not in name:
+        place, _, part = name.rpartition(".")
+        if place.endswith((".k_proj", ".v_proj", ".up_proj")) and "experts" not in place:
             continue
-        if name.endswith(".q_proj.weight"):
-            stem = name.removesuffix("q_proj.weight")
-            joined[f"{stem}qkv_proj.weight"] = torch.cat([found[f"{stem}{x}_proj.weight"] for x in "qkv"])
+        if place.endswith(".q_proj"):
+            stem = place.removesuffix("q_proj")
+            joined[f"{stem}qkv_proj.{part}"] = torch.cat([found[f"{stem}{x}_proj.{part}"] for x in "qkv"])
         elif name.endswith(".gate_proj.weight"):
             stem = name.removesuffix("gate_proj.weight")
             joined[f"{stem}gate_up_proj.weight"] = torch.cat([gradient, found[f"{stem}up_proj.weight"]])
         else:
-            joined[name if name.endswith(".weight") else f"{name}.weight"] = gradient
+            joined[name if name.endswith((".weight", ".bias")) else f"{name}.weight"] = gradient
     save_file({name: gradient.contiguous() for name, gradient in joined.items()}, path)
     model.zero_grad()
 

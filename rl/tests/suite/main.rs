@@ -23,6 +23,7 @@ mod log_run;
 mod loops;
 mod masks;
 mod merged;
+mod offline;
 mod operators;
 mod prefixes;
 mod published;

@@ -4,17 +4,22 @@ use rl::generate::engine::{
     Capacity, Engine, Finished, RowId, TurnDetails, TurnExtras, TurnOptions,
 };
 use rl::generate::sample::Sampling;
-use rl::model::{KvCache, Qwen3, Qwen3Config};
+use rl::model::{Family, KvCache, Qwen3, Qwen3Config};
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tasks::units::ByteSize;
-use tch::{Device, Kind};
+use tch::{Device, Kind, Tensor};
 
 const VOCAB: i64 = 60;
 const CONTEXT: usize = 700;
 
 fn model(seed: u64) -> Qwen3 {
+    model_of(Family::Qwen3, seed)
+}
+
+fn model_of(family: Family, seed: u64) -> Qwen3 {
     let config = Qwen3Config {
+        family,
         hidden_size: 32,
         intermediate_size: 48,
         num_hidden_layers: 2,
@@ -23,7 +28,16 @@ fn model(seed: u64) -> Qwen3 {
         max_position_embeddings: 1000,
         ..Qwen3Config::tiny(VOCAB, 58, 59)
     };
-    Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(seed))
+    let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(seed));
+    // Fresh biases are zero, and zeros would hide that one is left out.
+    for (index, mut parameter) in model.parameters().into_iter().enumerate() {
+        if parameter.name.ends_with("bias") {
+            let count = parameter.tensor.size1().unwrap();
+            let bias = Tensor::arange(count, (Kind::Float, Device::Cpu)) * 0.7 + index as f64;
+            tch::no_grad(|| parameter.tensor.copy_(&bias.sin()));
+        }
+    }
+    model
 }
 
 /// A message of `length` tokens.
@@ -62,15 +76,20 @@ fn alone(model: &Qwen3, ids: &[i64], turn: TurnOptions) -> Finished {
 
 #[test]
 fn next_turn_prefills_only_what_is_new() {
-    let model = model(3);
-    let mut engine = Engine::new(&model, 2, CONTEXT);
+    for family in [Family::Qwen3, Family::Qwen2] {
+        next_turn_is_as_without_prefixes(&model_of(family, 3));
+    }
+}
+
+fn next_turn_is_as_without_prefixes(model: &Qwen3) {
+    let mut engine = Engine::new(model, 2, CONTEXT);
     engine.keep_prefixes();
     let mut ids = message(0, 40);
     let mut cached = 0;
     for number in 0..5 {
         let row = engine.admit(&ids, turn(0, number)).unwrap();
         let (found, details) = finish(&mut engine, row);
-        assert_alike(&found, &alone(&model, &ids, turn(0, number)));
+        assert_alike(&found, &alone(model, &ids, turn(0, number)));
         assert_eq!(details.cached_tokens, cached, "turn {number}");
         // The last sampled token was never fed.
         cached = ids.len() + found.ids.len() - 1;
@@ -82,13 +101,13 @@ fn next_turn_prefills_only_what_is_new() {
     ids.drain(100..110);
     let row = engine.admit(&ids, turn(0, 9)).unwrap();
     let (found, details) = finish(&mut engine, row);
-    assert_alike(&found, &alone(&model, &ids, turn(0, 9)));
+    assert_alike(&found, &alone(model, &ids, turn(0, 9)));
     assert!((100..110).contains(&details.cached_tokens), "{}", details.cached_tokens);
 
     // The same request again computes its last token only.
     let row = engine.admit(&ids, turn(0, 9)).unwrap();
     let (found, details) = finish(&mut engine, row);
-    assert_alike(&found, &alone(&model, &ids, turn(0, 9)));
+    assert_alike(&found, &alone(model, &ids, turn(0, 9)));
     assert_eq!(details.cached_tokens, ids.len() - 1);
 }
 

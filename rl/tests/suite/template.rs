@@ -13,6 +13,7 @@ use serde::Serialize;
 use tasks::stream::Stream;
 use tch::{Device, Kind};
 
+const QWEN2_5: &str = include_str!("../reference/qwen2_5.jinja");
 const THINKING: &str = include_str!("../reference/thinking.jinja");
 
 #[derive(Serialize)]
@@ -100,7 +101,7 @@ fn our_layouts_read_the_same_in_transformers() {
     let model =
         Qwen3::random(&Qwen3Config::tiny(size, 1, 2), Kind::Float, Device::Cpu, Stream::root(1));
     let cases = cases();
-    let folders = ["built-in", "thinking"].map(|name| dir.join(name));
+    let folders = ["built-in", "thinking", "qwen2.5"].map(|name| dir.join(name));
     for folder in &folders {
         fs::create_dir(folder).unwrap();
         trained.save(folder).unwrap();
@@ -109,7 +110,14 @@ fn our_layouts_read_the_same_in_transformers() {
         fs::write(folder.join("conversations.json"), conversations).unwrap();
     }
     fs::write(folders[1].join("chat_template.jinja"), THINKING).unwrap();
-    reference(&["tokens", folders[0].as_str(), folders[1].as_str()]);
+    // That of Qwen2.5 lies in the settings of the tokenizer.
+    let path = folders[2].join("tokenizer_config.json");
+    let mut settings: serde_json::Value =
+        serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    settings["chat_template"] = QWEN2_5.into();
+    fs::write(path, settings.to_string()).unwrap();
+    let names = folders.each_ref().map(|folder| folder.as_str());
+    reference(&[&["tokens"][..], &names].concat());
 
     for folder in folders {
         let answers = fs::read(folder.join("answers.json")).unwrap();

@@ -16,8 +16,9 @@ use std::process::Command;
 use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor};
 
-/// Seven dense shapes and two mixtures of experts.
-const CASES: [&str; 9] = [
+/// Seven dense shapes and two mixtures of experts of Qwen3, and three shapes of Qwen2.5 with the
+/// `config.json` of its release.
+const CASES: [&str; 12] = [
     "tied",
     "untied",
     "one-key-head",
@@ -27,6 +28,9 @@ const CASES: [&str; 9] = [
     "linear-rope",
     "experts",
     "some-experts",
+    "qwen2-tied",
+    "qwen2-untied",
+    "qwen2-yarn",
 ];
 
 /// Largest difference of two f32 implementations that add in different orders.
@@ -162,7 +166,8 @@ fn logits_answers_gradients_and_files_agree_with_transformers() {
         assert_eq!(difference(&again, &ours).to_bits(), 0.0_f64.to_bits());
     }
 
-    adapters_agree(dir, &text);
+    adapters_agree(dir, "tied", &text);
+    adapters_agree(dir, "qwen2-tied", &text);
 
     // What we save, transformers loads.
     let saved = CASES.map(|case| dir.join(format!("{case}-saved")));
@@ -179,8 +184,8 @@ fn logits_answers_gradients_and_files_agree_with_transformers() {
 }
 
 /// PEFT's adapters here, ours there, and both merged into the model.
-fn adapters_agree(dir: &Utf8Path, text: &[i64]) {
-    let (base, theirs) = (dir.join("tied"), dir.join("adapters"));
+fn adapters_agree(dir: &Utf8Path, base: &str, text: &[i64]) {
+    let (base, theirs) = (dir.join(base), dir.join(format!("{base}-adapters")));
     let (model, _) = open_adapters(&base, &theirs);
     let vocab = model.config().vocab_size;
     let expected = stored_logits(&theirs.join("logits.safetensors"), 40, vocab);
@@ -212,7 +217,8 @@ fn adapters_agree(dir: &Utf8Path, text: &[i64]) {
         let noise = Tensor::randn(parameter.tensor.size(), (Kind::Float, Device::Cpu)) * 0.3;
         tch::no_grad(|| parameter.tensor.copy_(&noise));
     }
-    let (ours, merged) = (dir.join("adapters-saved"), dir.join("merged"));
+    let [ours, merged] =
+        ["adapters-saved", "merged"].map(|kind| Utf8PathBuf::from(format!("{base}-{kind}")));
     fs::create_dir(&ours).unwrap();
     fs::create_dir(&merged).unwrap();
     save_folder(&model, &ours).unwrap();

@@ -14,7 +14,8 @@ use rl::train::advantage::{Inclusion, Normalisation, advantages};
 use rl::train::batch::{Memory, TrainSequence};
 use rl::train::learner::{GrpoInputs, Learner as _, WeightSet};
 use rl::train::loss::{Aggregation, Clip, Kl, KlEstimator, Objective};
-use rl::train::native::NativeLearner;
+use rl::train::native::{NativeLearner, weigh};
+use rl::train::prefer::{PairLogProbs, PairLoss, PreferenceLoss};
 use sandbox::env::Action;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -155,11 +156,8 @@ fn largest(tensor: &Tensor) -> f64 {
     tensor.abs().max().double_value(&[])
 }
 
-#[test]
-#[ignore = "needs TRL; `make test-trl` installs it and runs this"]
-fn advantages_losses_and_gradients_agree_with_trl() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = Utf8Path::from_path(dir.path()).unwrap();
+/// A random policy in `dir`.
+fn checkpoint(dir: &Utf8Path) -> (Qwen3, Tokenizer) {
     let texts = vec!["system user assistant tool\n".to_owned(); 3];
     let tokenizer = Tokenizer::train(&texts, 300, Pieces::Lines).unwrap();
     let control = tokenizer.control();
@@ -174,6 +172,29 @@ fn advantages_losses_and_gradients_agree_with_trl() {
     let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(11));
     save_folder(&model, dir).unwrap();
     tokenizer.save(dir).unwrap();
+    (model, tokenizer)
+}
+
+/// The largest entry of TRL's gradients, and the largest difference of any of ours.
+fn gradient_gap(name: &str, gradients: &Gradients, model: &Qwen3, dir: &Utf8Path) -> (f64, f64) {
+    let theirs = Weights::map(&[dir.join(format!("{name}.safetensors"))]).unwrap();
+    let pairs: Vec<(&Tensor, Tensor)> =
+        gradients.iter().map(|(name, ours)| (ours, gradient_of(name, model, &theirs))).collect();
+    let compared: usize = gradients.iter().map(|(name, _)| published(name).len()).sum();
+    assert_eq!(compared, theirs.names().count(), "{name}: other parameters");
+    let scale = pairs.iter().map(|(_, theirs)| largest(theirs)).fold(0.0, f64::max);
+    let gap = pairs.iter().map(|(ours, theirs)| largest(&(*ours - theirs))).fold(0.0, f64::max);
+    (scale, gap)
+}
+
+#[test]
+#[ignore = "needs TRL; `make test-trl` installs it and runs this"]
+fn advantages_losses_and_gradients_agree_with_trl() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = Utf8Path::from_path(dir.path()).unwrap();
+    let (model, tokenizer) = checkpoint(dir);
+    let control = tokenizer.control();
+    let vocab_size = model.config().vocab_size;
 
     let root = Stream::root(12);
     let samples: Vec<TrainSequence> = (0..REWARDS.len() as u64)
@@ -236,15 +257,7 @@ fn advantages_losses_and_gradients_agree_with_trl() {
         assert!(stats.clipped > 0.0, "{}: no token was clipped", case.name);
 
         let loss_gap = (stats.loss - found.loss).abs() / found.loss.abs().max(1.0);
-        let theirs = Weights::map(&[dir.join(format!("{}.safetensors", case.name))]).unwrap();
-        let pairs: Vec<(&Tensor, Tensor)> = gradients
-            .iter()
-            .map(|(name, ours)| (ours, gradient_of(name, &model, &theirs)))
-            .collect();
-        let compared: usize = gradients.iter().map(|(name, _)| published(name).len()).sum();
-        assert_eq!(compared, theirs.names().count(), "{}: other parameters", case.name);
-        let scale = pairs.iter().map(|(_, theirs)| largest(theirs)).fold(0.0, f64::max);
-        let gap = pairs.iter().map(|(ours, theirs)| largest(&(*ours - theirs))).fold(0.0, f64::max);
+        let (scale, gap) = gradient_gap(case.name, &gradients, &model, dir);
         let (loss, trl, rounding) = (stats.loss, found.loss, found.rounding);
         println!(
             "{:12} loss {loss:.9}, TRL {trl:.9}; gradient gap {:.1e} of the largest entry \
@@ -254,6 +267,95 @@ fn advantages_losses_and_gradients_agree_with_trl() {
         );
         assert!(loss_gap <= TOLERANCE, "{}: loss {loss}, TRL {trl}", case.name);
         assert!(gap <= TOLERANCE * scale, "{}: gradients differ by {}", case.name, gap / scale);
+    }
+}
+
+/// A prompt of random tokens and an answer to it.
+fn answered(prompt: &[i64], vocab_size: i64, padding: i64, stream: Stream) -> TrainSequence {
+    let mut rng = stream.rng();
+    let mut sequence = TrainSequence::default();
+    sequence.push(prompt, false);
+    let length = rng.random_range(4..20);
+    let ids: Vec<i64> = iter::repeat_with(|| rng.random_range(0..vocab_size))
+        .filter(|&id| id != padding)
+        .take(length)
+        .collect();
+    sequence.push(&ids, true);
+    sequence
+}
+
+#[test]
+#[ignore = "needs TRL; `make test-trl` installs it and runs this"]
+fn losses_of_pairs_and_their_gradients_agree_with_trl() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = Utf8Path::from_path(dir.path()).unwrap();
+    let (model, tokenizer) = checkpoint(dir);
+    let (vocab_size, padding) = (model.config().vocab_size, tokenizer.control().end_of_text);
+    let root = Stream::root(13);
+    let samples: Vec<TrainSequence> = (0..12_u64)
+        .map(|index| {
+            let prompt: Vec<i64> = (0..5 + index as i64 / 2).map(|i| (i * 37 + 11) % 200).collect();
+            answered(&prompt, vocab_size, padding, root.child("answer").index(index))
+        })
+        .collect();
+    let memory =
+        Memory { max_tokens_per_micro_batch: 60, logit_tokens: 9, gradient_checkpointing: false };
+    let learner = NativeLearner::new(&model, &tokenizer, AdamConfig::default(), memory);
+    let now =
+        learner.log_probs(WeightSet::Current, &samples, &Sampling::default(), &mut || ()).unwrap();
+    let sums = |tokens: &[Vec<f32>]| -> Vec<PairLogProbs> {
+        let sum = |it: &Vec<f32>| it.iter().copied().map(f64::from).sum();
+        tokens
+            .chunks(2)
+            .map(|pair| PairLogProbs { chosen: sum(&pair[0]), rejected: sum(&pair[1]) })
+            .collect()
+    };
+    let (policy, reference) = (sums(&now), sums(&moved(&now, root.child("reference"))));
+    let rows: Vec<Value> = samples
+        .chunks(2)
+        .zip(&reference)
+        .map(|(pair, reference)| {
+            let start = pair[0].trained.iter().position(|trained| *trained).unwrap();
+            json!({
+                "prompt_ids": pair[0].ids[..start], "chosen_ids": pair[0].ids[start..],
+                "rejected_ids": pair[1].ids[start..], "ref_chosen_logps": reference.chosen,
+                "ref_rejected_logps": reference.rejected,
+            })
+        })
+        .collect();
+    write(dir.join("pairs.json"), &rows.into());
+    let cases = [
+        (PairLoss::Sigmoid, "sigmoid"),
+        (PairLoss::Robust, "robust"),
+        (PairLoss::Hinge, "hinge"),
+        (PairLoss::Ipo, "ipo"),
+    ];
+    let named = cases.map(|(_, name)| {
+        json!({"name": name, "options": {"loss_type": [name], "beta": 0.2, "label_smoothing": 0.1}})
+    });
+    write(dir.join("cases.json"), &named.into_iter().collect());
+    python(&[repository().join("rl/tests/reference/dpo.py").as_str(), dir.as_str()]);
+
+    let counts: Vec<[usize; 2]> =
+        samples.chunks(2).map(|pair| [pair[0].trained_count(), pair[1].trained_count()]).collect();
+    for (kind, name) in cases {
+        let loss = PreferenceLoss { kind, beta: 0.2, label_smoothing: 0.1 };
+        let found = loss.of(&policy, &reference, &counts);
+        let weights: Vec<f64> =
+            found.gradient.iter().flat_map(|pair| [pair.chosen, pair.rejected]).collect();
+        let mut gradients = Gradients::default();
+        weigh(&model, &samples, &weights, &memory, &mut gradients);
+        let trl: Value =
+            serde_json::from_slice(&fs::read(dir.join(format!("{name}.json"))).unwrap()).unwrap();
+        let trl = trl["loss"].as_f64().unwrap();
+        let (scale, gap) = gradient_gap(name, &gradients, &model, dir);
+        println!(
+            "{name:8} loss {:.9}, TRL {trl:.9}; gradient gap {:.1e} of the largest entry {scale:.3}",
+            found.loss,
+            gap / scale
+        );
+        assert!((found.loss - trl).abs() <= TOLERANCE * trl.abs().max(1.0), "{name}");
+        assert!(gap <= TOLERANCE * scale, "{name}: gradients differ by {}", gap / scale);
     }
 }
 

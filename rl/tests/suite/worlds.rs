@@ -7,6 +7,7 @@ use fs_err as fs;
 use rl::checkpoint::policy;
 use rl::checkpoint::source::{BuiltIn, PolicySource};
 use rl::eval::PolicyContestant;
+use rl::eval::sample::{self, SampleSettings};
 use rl::eval::world::{self, WorldEvalError, WorldEvalSettings};
 use rl::run::settings::Validate as _;
 use rl::run::stop::Stop;
@@ -138,6 +139,8 @@ fn policies_are_trained_and_evaluated_on_a_task_of_a_suite() {
     let elsewhere = world::run(&settings, &policies, &dir.join("again"), &HiddenProgress).unwrap();
     assert_eq!(elsewhere, evaluation, "greedy and in lockstep: to the bit");
 
+    samples_are_what_trainers_read(&task, &contestant("policy", &last), dir);
+
     // A copy for agents has nothing sealed.
     fs::remove_dir_all(task.join("sealed")).unwrap();
     let refused = world::run(&settings, &policies, &dir.join("sealed"), &HiddenProgress);
@@ -145,4 +148,49 @@ fn policies_are_trained_and_evaluated_on_a_task_of_a_suite() {
     let is_open = WorldError::Folder(FolderError::NotSealed(task.clone()));
     assert_eq!(error.to_string(), WorldEvalError::World(is_open).to_string());
     assert!(with_causes(&error).contains("no sealed items"));
+}
+
+/// Several answers on each training item, as examples and as pairs.
+fn samples_are_what_trainers_read(task: &Utf8Path, policy: &PolicyContestant, dir: &Utf8Path) {
+    let spec = spec_of(task).unwrap();
+    let mut settings = SampleSettings::defaults(Scale::Tiny, &spec);
+    (settings.world, settings.attempts, settings.items) = (task.to_owned(), 4, 6);
+    let out = dir.join("sample");
+    fs::create_dir(&out).unwrap();
+    let summary = sample::run(&settings, policy, &out, &HiddenProgress).unwrap();
+    assert_eq!((summary.items, summary.episodes + summary.faults), (6, 24));
+    let lines = |file: &str| -> Vec<serde_json::Value> {
+        let text = fs::read_to_string(out.join(file)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let samples = lines("samples.jsonl");
+    assert_eq!((samples.len(), lines("pairs.jsonl").len()), (summary.samples, summary.pairs));
+    assert!(!samples.is_empty() && samples.len() <= 24);
+    let episodes = trajectory::read(&out.join("episodes/policy.jsonl")).unwrap();
+    for line in &samples {
+        let of_line = |it: &&Trajectory| {
+            line["item"] == it.task.as_str() && line["attempt"] == json!(it.attempt)
+        };
+        let episode = episodes.iter().find(of_line).unwrap();
+        assert_eq!(line["reward"], json!(episode.reward.total()));
+        let said = episode.segments.iter().filter(|it| it.source == Source::Model);
+        let said: Vec<&str> = said.map(|it| it.text.as_str()).collect();
+        let messages = line["messages"].as_array().unwrap();
+        let answers = messages.iter().filter(|it| it["role"] == "assistant");
+        let answers: Vec<&str> = answers.map(|it| it["content"].as_str().unwrap()).collect();
+        assert_eq!(answers, said);
+    }
+
+    // Nothing is played twice, and other wishes make other files of the same episodes.
+    (settings.best, settings.threshold) = (1, Some(0.0));
+    let again = sample::run(&settings, policy, &out, &HiddenProgress).unwrap();
+    assert_eq!(again.reward.to_bits(), summary.reward.to_bits());
+    assert!(again.samples <= 6);
+    assert_eq!(trajectory::read(&out.join("episodes/policy.jsonl")).unwrap(), episodes);
+
+    let small =
+        SftSettings { epochs: 1, batch: 8, vocab_size: 400, ..SftSettings::defaults(Scale::Tiny) };
+    let data = vec![out.join("samples.jsonl")];
+    let own = imitate(SftSettings { data, ..small }, &dir.join("from-samples"));
+    assert!(own.join("model.safetensors").is_file());
 }

@@ -9,6 +9,7 @@ use super::record::RecordError;
 use crate::graders::memory;
 use jail::exec::{Cancel, Fault, Mode, Outcome, Run, Sandbox, Workspace};
 use jail::limits::RunLimits;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 use tasks::grade::{Grade, GradeError, Grader};
@@ -21,7 +22,9 @@ use tasks::units::{ByteSize, Span};
 pub(super) const SUBMISSION: &str = "submission.csv";
 
 /// How much the `Score` tool reveals. Written into every trajectory and report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Feedback {
     /// Whether the submission is valid and why not; all MLE-bench allows.
@@ -49,7 +52,7 @@ impl Feedback {
 }
 
 /// The budget of an episode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
     /// Actions per episode, malformed ones included. Default 15 (SandMLE's training runs).
@@ -77,7 +80,7 @@ impl Default for Budget {
 /// assert_eq!((config.feedback, config.feedback_share), (Feedback::Full, 0.3));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EpisodeConfig {
     /// Limits on the agent.

@@ -10,19 +10,21 @@ use crate::script_cache::task_key;
 use crate::trajectory::{EpisodeEnding, EpisodeOutcome, Tool, Trajectory, TurnRecord};
 use jail::exec::{Fault, Outcome};
 use sandbox::env::{Action, Episode, EpisodeConfig, EpisodeFault, Feedback, TaskSuite};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tasks::task::{Task, TaskId};
 use tasks::thresholds::BeyondGold;
 
 /// The rules that all agents of one run play by. Serialised into configs and reports.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EpisodeRules {
     /// How much of the task the prompt contains.
     pub prompt: PromptStyle,
     /// How turns write their tool calls.
     #[serde(skip_serializing_if = "ToolCallFormat::is_default")]
+    #[schemars(!skip_serializing_if)]
     pub tool_call_format: ToolCallFormat,
     /// Tools, limits and feedback.
     pub episode: EpisodeConfig,

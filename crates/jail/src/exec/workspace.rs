@@ -17,12 +17,13 @@ use crate::isolation::enter::JailSpec;
 use crate::isolation::gpus::Devices;
 use crate::limits::RunLimits;
 use rustix::fd::OwnedFd;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
 use tasks::collect::{self, CollectError};
 
 /// What a run leaves to the next one in the same work dir.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Files. Each run is a script with an interpreter of its own.

@@ -55,7 +55,8 @@ pub struct OutOfRange {
     /// The limit, as in a policy: `time_limit`, `stdout.head`.
     pub field: &'static str,
     given: String,
-    accepted: String,
+    /// The accepted values, in words.
+    pub accepted: String,
 }
 
 impl<T: PartialOrd + fmt::Display> Range<T>

@@ -59,7 +59,7 @@ impl Mode {
     pub fn refused_commands(self) -> Option<(&'static [&'static str], &'static str)> {
         match self {
             Self::SftOnly => Some((
-                &["train"],
+                &["train", "prefer"],
                 "this run is in the mode sft-only: supervised losses alone; use `rl sft`",
             )),
             Self::Free | Self::RlOriented => None,
@@ -72,7 +72,7 @@ impl Mode {
             Self::Free => "Train in whatever way you like.",
             Self::SftOnly => {
                 "Use supervised losses alone: fine-tuning on examples, your own successes among them. \
-                 No policy gradient, no preference loss. `rl train` is refused."
+                 No policy gradient, no preference loss. `rl train` and `rl prefer` are refused."
             }
             Self::RlOriented => {
                 "Updates driven by reward are to be the main means: rollouts by the current weights, a \

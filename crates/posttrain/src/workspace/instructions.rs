@@ -86,9 +86,12 @@ impl Instructions<'_> {
                  Only `code/`, `output/`, `reports/` and `/tmp` can be written to; `/tmp` is memory.\n\n";
         if self.has_rl {
             text += "`rl sft --world \"$DATA_PATH\"` imitates an expert on the training items, `rl sft --data` \
-                     your own examples, `rl eval --world \"$DATA_PATH\" --part train` plays training items.";
+                     your own examples, `rl sample --world \"$DATA_PATH\"` makes examples of a policy's own \
+                     answers with their rewards, `rl eval --world \"$DATA_PATH\" --part train` plays training \
+                     items, `rl schema sft` lists every setting.";
             if mode.refused_commands().is_none() {
-                text += " `rl train --world \"$DATA_PATH\"` reinforces by the task's reward.";
+                text += " `rl train --world \"$DATA_PATH\"` reinforces by the task's reward, `rl prefer \
+                         --data` learns from pairs of answers.";
             }
             text += "\n\n";
         }
@@ -166,8 +169,10 @@ source = { kind = "generated", seed = 4711, version = 1, scale = "tiny" }
         let sealed = text(Mode::SftOnly, Protocol::Sealed);
         assert!(sealed.contains("scored on 60 hidden items"), "{sealed}");
         assert!(sealed.contains("134 other hidden items"), "{sealed}");
-        assert!(sealed.contains("`rl train` is refused"), "{sealed}");
+        assert!(sealed.contains("`rl train` and `rl prefer` are refused"), "{sealed}");
         assert!(!sealed.contains("`rl train --world"), "{sealed}");
+        assert!(!sealed.contains("rl prefer --data"), "{sealed}");
+        assert!(sealed.contains("`rl sample --world") && sealed.contains("`rl schema"), "{sealed}");
         assert!(!sealed.contains("4711"), "{sealed}");
         let paper = text(Mode::RlOriented, Protocol::Paper);
         assert!(paper.contains("scored on 134 hidden items. The best one counts"), "{paper}");

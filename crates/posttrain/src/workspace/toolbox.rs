@@ -188,6 +188,10 @@ mod tests {
         assert_eq!(call(Mode::SftOnly, "sft").0, 0);
         let (code, text) = call(Mode::SftOnly, "train");
         assert!(code == 2 && text.contains("use `rl sft`"), "{text}");
+        assert_eq!(call(Mode::SftOnly, "prefer").0, 2);
+        for command in ["prefer", "sample", "schema"] {
+            assert_eq!(call(Mode::Free, command).0, 0, "{command}");
+        }
         let inside = Utf8Path::new("/toolbox");
         let own = at(Some((inside, &[])));
         let binds = found.binds(&toolbox, inside, Some(&own));

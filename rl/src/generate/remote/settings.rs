@@ -4,6 +4,7 @@ use crate::generate::engine::EngineError;
 use crate::run::settings::{SettingsError, require};
 use camino::Utf8PathBuf;
 use llm::ApiKey;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The environment variable of the key.
@@ -18,7 +19,7 @@ const KEY: &str = "RL_ENGINE_KEY";
 /// | `weights` | `RUN/published` | folder through which weights are handed over |
 /// | `timeout_seconds` | 600 | until a turn, or the loading of weights, counts as lost |
 /// | `patience_seconds` | 300 | how long the run waits while no server can generate |
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EngineSettings {
     /// The engine, and so the form of requests.
@@ -29,6 +30,7 @@ pub struct EngineSettings {
     /// The folder that the trainer writes weights into and all servers read, under the same path;
     /// best in memory, such as `/dev/shm`. `RUN/published` if it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub weights: Option<Utf8PathBuf>,
     /// Seconds until a turn, or the loading of weights, counts as lost; at least 1.
     #[serde(default = "timeout")]
@@ -47,7 +49,9 @@ const fn patience() -> u64 {
 }
 
 /// An inference engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineApi {
     /// vLLM, with `VLLM_SERVER_DEV_MODE=1`; for adapters

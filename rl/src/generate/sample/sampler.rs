@@ -9,6 +9,7 @@
 use super::rows;
 use crate::model::signed;
 use rand::{Rng, RngExt};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
 
@@ -20,7 +21,7 @@ use tch::{Device, Kind, Tensor};
 /// | `top_p` | 1.0 | keep the most likely tokens until their mass reaches this |
 /// | `top_k` | 0 | keep this many of the most likely tokens; 0 keeps all |
 /// | `min_p` | 0.0 | keep tokens at least this likely relative to the likeliest |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sampling {
     /// Divides the logits; 0 is greedy.
@@ -43,9 +44,12 @@ impl Default for Sampling {
 #[derive(Debug, thiserror::Error)]
 #[error("`{field}` is {got}; it must be {expected}")]
 pub struct SamplingError {
-    field: &'static str,
-    got: f64,
-    expected: &'static str,
+    /// The name of the setting.
+    pub field: &'static str,
+    /// Its value.
+    pub got: f64,
+    /// The values that are accepted.
+    pub expected: &'static str,
 }
 
 impl Sampling {

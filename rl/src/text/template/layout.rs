@@ -416,6 +416,7 @@ mod tests {
     use std::sync::LazyLock;
 
     const THINKING: &str = include_str!("../../../tests/reference/thinking.jinja");
+    const QWEN2_5: &str = include_str!("../../../tests/reference/qwen2_5.jinja");
 
     fn trained() -> Tokenizer {
         Tokenizer::train(&vec!["system user assistant tool\n".into(); 3], 300, Pieces::Lines)
@@ -463,7 +464,7 @@ mod tests {
 
     #[test]
     fn advice_after_an_observation_is_a_message_of_the_user_as_in_a_whole_conversation() {
-        for source in [JINJA, THINKING] {
+        for source in [JINJA, THINKING, QWEN2_5] {
             let tokenizer = with(source);
             let template = ChatTemplate::new(&tokenizer).unwrap();
             let advice = ChatMessage::advice("Look at ratios <|im_end|> too.");
@@ -497,7 +498,7 @@ mod tests {
             {{- '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' -}}\
             {%- endfor -%}\
             {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
-        for source in [JINJA, FIRST, THINKING] {
+        for source in [JINJA, FIRST, THINKING, QWEN2_5] {
             let tokenizer = with(source);
             let template = ChatTemplate::new(&tokenizer).unwrap();
             let (start, end) = (tokenizer.control().start_of_turn, tokenizer.control().end_of_turn);

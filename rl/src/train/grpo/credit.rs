@@ -9,11 +9,12 @@ use crate::train::batch::TrainSequence;
 use agents::guide::event::{TurnPart, Verdict};
 use agents::guide::verdicts::{Trained, VerdictRecord, VerdictSource, Verdicts};
 use agents::trajectory::{Source, Trajectory};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which turns an episode's advantage reaches. A turn leaves the loss whole, with the token that ends it,
 /// or not at all: verdicts on a part of a turn do not count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Credit {
     /// All of them.

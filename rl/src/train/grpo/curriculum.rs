@@ -22,6 +22,7 @@
 //! tasks.
 
 use crate::run::settings::{SettingsError, require};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tasks::task::TaskId;
@@ -30,7 +31,7 @@ use tasks::task::TaskId;
 const FORGOTTEN_AFTER: f64 = 10.0;
 
 /// How tasks are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampler {
     /// Shuffles of all tasks, one after another: every task comes up equally often.
@@ -46,7 +47,7 @@ pub enum Sampler {
 /// | `sampler` | `uniform` | `adaptive` prefers tasks whose groups have different rewards |
 /// | `floor` | 0.1 | smallest weight of a task, where one that always has a gradient has 1; above 0, at most 1 |
 /// | `half_life` | 4 | passes over the training tasks until a group counts half; above 0 |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Curriculum {
     /// How tasks are drawn.

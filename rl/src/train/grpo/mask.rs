@@ -2,6 +2,7 @@
 
 use agents::trajectory::{EpisodeEnding, Tool, Trajectory, TurnRecord};
 use jail::exec::Outcome;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which episodes are masked out of the loss because of how they ended. An ending that the agent
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// | `time_limit_share` | 0 | more than this share of its tool calls hit the time limit; at 0, any |
 /// | `length` | no | a turn or the conversation ran out of tokens |
 /// | `turn_limit` | no | the turns were used up |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MaskRules {
     /// A script hit its time limit, or the episode its wall time.
@@ -21,6 +22,7 @@ pub struct MaskRules {
     /// With `time_limit`: the share of an episode's tool calls, from 0 to 1, of which more must hit
     /// the time limit. At 0 a single one is enough, as the paper says; its release has 0.2.
     #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(!skip_serializing_if)]
     pub time_limit_share: f64,
     /// A turn or the conversation ran out of tokens.
     pub length: bool,

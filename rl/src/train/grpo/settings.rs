@@ -14,11 +14,13 @@ use crate::train::batch::Memory;
 use crate::train::harness::{Cadence, Validation};
 use crate::train::loss::{Aggregation, Clip, Kl, Objective};
 use crate::train::presets::{Dtype, Scale};
+use crate::train::schema::Described;
 use crate::train::tinker::LearnerSettings;
 use crate::world::check_place;
 use agents::scaffold::react::EpisodeRules;
 use camino::Utf8PathBuf;
 use sandbox::env::Feedback;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The settings of `rl train`.
@@ -53,20 +55,23 @@ use serde::{Deserialize, Serialize};
 /// | `guide` | none | none | see [`StuckGuidance`]: groups that are stuck are played again with advice |
 /// | `shuffle_rewards` | no | no | a control: rewards change places within their group |
 /// | `watchdog_seconds` | 300 | 300 | seconds without progress until a warning; 0 for none |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrainSettings {
     /// A run's folder, a model's folder or name.
     pub model: String,
     /// The folder of the corpus.
     #[serde(default, skip_serializing_if = "is_nowhere")]
+    #[schemars(with = "String")]
     pub tasks: Utf8PathBuf,
     /// The folder of a task of a suite of generated environments, instead of a corpus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub world: Option<Utf8PathBuf>,
     /// Folders of searches on tasks of the corpus. With any, the policy is trained on their
     /// questions, an answer each, and not on whole episodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>", !skip_serializing_if)]
     pub searches: Vec<Utf8PathBuf>,
     /// The seed of everything.
     pub seed: u64,
@@ -129,6 +134,7 @@ pub struct TrainSettings {
     pub advantage: Normalisation,
     /// Which turns of an episode its advantage reaches, by verdicts on them.
     #[serde(default, skip_serializing_if = "Credit::is_off")]
+    #[schemars(!skip_serializing_if)]
     pub credit: Credit,
     /// Groups that are stuck are played once more with advice, and what succeeds is imitated.
     #[serde(default, skip_serializing_if = "StuckGuidance::is_default")]
@@ -136,6 +142,7 @@ pub struct TrainSettings {
     /// A control experiment: before advantages are made of them, the rewards of a group change
     /// places by chance, so that they teach nothing. Records keep the true ones.
     #[serde(default, skip_serializing_if = "is_off")]
+    #[schemars(!skip_serializing_if)]
     pub shuffle_rewards: bool,
     /// The optimizer's settings, gradient clipping included.
     pub adam: AdamConfig,
@@ -153,7 +160,7 @@ pub struct TrainSettings {
 /// | field | default | purpose |
 /// | --- | --- | --- |
 /// | `max_rounds` | 1 | how often tasks are drawn for a step; 1 replaces nothing |
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DynamicSampling {
     /// Most rounds of drawing tasks for one step; at least 1. With 1 no group is replaced.
@@ -270,6 +277,16 @@ impl TrainSettings {
     /// How many updates are made from one batch; a part of it without a gradient makes none.
     pub fn updates_per_step(&self) -> usize {
         self.mini_batches * self.epochs
+    }
+}
+
+impl Described for TrainSettings {
+    fn of_scale(scale: Scale) -> Self {
+        Self::defaults(scale)
+    }
+
+    fn example(scale: Scale) -> Self {
+        Self { model: "tiny".into(), tasks: "tasks".into(), ..Self::defaults(scale) }
     }
 }
 
@@ -403,6 +420,14 @@ impl Validate for TrainSettings {
             )?;
         }
         self.guide.check(self)?;
+        self.adam.check()?;
+        let epsilon = self.advantage.epsilon;
+        require(
+            epsilon >= 0.0 && epsilon.is_finite(),
+            "advantage.epsilon",
+            &epsilon,
+            "at least 0",
+        )?;
         self.lora.as_ref().map_or(Ok(()), LoraSettings::check)?;
         self.learner.as_ref().map_or(Ok(()), |learner| learner.check(self))?;
         self.memory.check()?;

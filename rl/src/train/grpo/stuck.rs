@@ -25,11 +25,12 @@ use agents::guide::verdicts::{Trained, Verdicts};
 use agents::play::World;
 use agents::trajectory::{Source, Trajectory};
 use camino::{Utf8Path, Utf8PathBuf};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::thread;
 
 /// What is read in a sample that is imitated.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ImitatedContext {
     /// All turns and observations; advice is left out.
@@ -48,11 +49,12 @@ pub enum ImitatedContext {
 /// | `below` | 0.3 | a group is stuck if the reward of every episode of it is below this, in (0, 1] |
 /// | `imitate` | 0 | λ, the weight of the imitation in the loss; above 0 with a `person` |
 /// | `context` | `quiet` | `quiet` or `excise`: what is read in what is imitated |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StuckGuidance {
     /// The rules of a scripted person.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub person: Option<Utf8PathBuf>,
     /// A group is stuck if the reward of every graded episode of it is below this. A guided episode
     /// succeeds if its reward is not.

@@ -1,138 +1,115 @@
-//! Examples from the user's files, in the formats of TRL's `SFTTrainer`.
+//! Examples from the user's files, in the formats of TRL's `SFTTrainer` and of Alpaca.
 //!
-//! One JSON object a line:
+//! One JSON object a line, or one list of such objects:
 //!
 //! | keys | what is imitated |
 //! | --- | --- |
 //! | `messages`: \[{`role`, `content`}\] | every message of the assistant |
 //! | `prompt`, `completion`: texts, or lists of messages | the completion |
+//! | `instruction`, `output`, and if there are any `input`, `system`, `history` | `output`, and the answers in `history` |
 //! | `text` | all of it, as plain text without roles |
+//!
+//! Other keys are ignored, such as the rewards that `rl sample` writes.
 
-use super::error::SftError;
-use super::example::Example;
-use crate::text::template::{ChatMessage, ChatRole};
-use camino::{Utf8Path, Utf8PathBuf};
-use fs_err as fs;
+use super::example::{Example, NamedExample};
+use crate::text::template::ChatRole;
+use crate::train::records::{self, Message, RecordError, RecordsError, Side, conversation};
+use camino::Utf8PathBuf;
 use serde::Deserialize;
 
-/// Why a line is no example.
-#[derive(Debug, thiserror::Error)]
-pub enum LineError {
-    /// Not an object with these keys.
-    #[error("it must be an object with `messages`, with `prompt` and `completion`, or with `text`")]
-    Format(#[source] serde_json::Error),
-    /// Nothing to imitate.
-    #[error("it has no message of the assistant, so nothing in it is imitated")]
-    NoAnswer,
-    /// Two messages of the assistant in a row, or the assistant's first.
-    #[error("message {0} is the assistant's and follows no message of another role")]
-    Order(usize),
-    /// A system message that is not the first.
-    #[error("message {0} is the system's and not the first")]
-    LateSystem(usize),
-}
+/// What a record must have.
+const EXPECTED: &str =
+    "`messages`, with `prompt` and `completion`, with `instruction` and `output`, or with `text`";
 
-/// A line as it is written.
+/// A record as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Line {
+enum Record {
     Messages { messages: Vec<Message> },
     Completion { prompt: Side, completion: Side },
+    // Before plain text, which the release of Alpaca has beside these.
+    Alpaca(Alpaca),
     Text { text: String },
 }
 
+/// A record of Alpaca (Taori et al. 2023), with the keys that `LLaMA-Factory` added.
 #[derive(Debug, Deserialize)]
-struct Message {
-    role: ChatRole,
-    content: String,
+struct Alpaca {
+    instruction: String,
+    #[serde(default)]
+    input: Option<String>,
+    output: String,
+    #[serde(default)]
+    system: Option<String>,
+    /// Questions and answers before.
+    #[serde(default)]
+    history: Option<Vec<(String, String)>>,
 }
 
-/// A side of a prompt with its completion.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Side {
-    Text(String),
-    Messages(Vec<Message>),
-}
-
-impl Side {
-    fn messages(self, role: ChatRole) -> Vec<Message> {
-        match self {
-            Self::Text(content) => vec![Message { role, content }],
-            Self::Messages(messages) => messages,
+impl Alpaca {
+    fn messages(self) -> Vec<Message> {
+        let Self { instruction, input, output, system, history } = self;
+        let message = |role, content| Message { role, content };
+        let written = |text: &String| !text.is_empty();
+        let system = system.filter(written).map(|text| message(ChatRole::System, text));
+        let mut messages: Vec<Message> = system.into_iter().collect();
+        for (question, answer) in history.unwrap_or_default() {
+            messages
+                .extend([message(ChatRole::User, question), message(ChatRole::Assistant, answer)]);
         }
+        let question = match input.filter(written) {
+            Some(input) => format!("{instruction}\n{input}"),
+            None => instruction,
+        };
+        messages.extend([message(ChatRole::User, question), message(ChatRole::Assistant, output)]);
+        messages
     }
 }
 
 /// The examples of all `files`, in their order.
 ///
 /// # Errors
-/// [`SftError::Data`] naming the first line that is none; [`SftError::Io`].
-pub(super) fn read(files: &[Utf8PathBuf]) -> Result<Vec<Example>, SftError> {
-    let mut examples = Vec::new();
-    for path in files {
-        let text = fs::read_to_string(path)?;
-        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let example = example(line).map_err(|source| refused(path, number + 1, source))?;
-            examples.push(example);
-        }
-    }
-    if examples.is_empty() {
-        return Err(SftError::NoExamples);
-    }
-    Ok(examples)
+/// [`RecordsError`] naming the first record that is none.
+pub(super) fn read(files: &[Utf8PathBuf]) -> Result<Vec<NamedExample>, RecordsError> {
+    let named = |(name, example)| NamedExample { name, example };
+    Ok(records::read(files, example)?.into_iter().map(named).collect())
 }
 
-fn refused(path: &Utf8Path, line: usize, source: LineError) -> SftError {
-    SftError::Data { path: path.to_owned(), line, source }
-}
-
-fn example(line: &str) -> Result<Example, LineError> {
-    let messages = match serde_json::from_str(line).map_err(LineError::Format)? {
-        Line::Text { text } => return Ok(Example::Text(text)),
-        Line::Messages { messages } => messages,
-        Line::Completion { prompt, completion } => {
+fn example(record: &str) -> Result<Example, RecordError> {
+    let parsed = serde_json::from_str(record)
+        .map_err(|source| RecordError::Format { expected: EXPECTED, source })?;
+    let messages = match parsed {
+        Record::Text { text } => return Ok(Example::Text(text)),
+        Record::Messages { messages } => messages,
+        Record::Alpaca(alpaca) => alpaca.messages(),
+        Record::Completion { prompt, completion } => {
             let mut messages = prompt.messages(ChatRole::User);
             messages.extend(completion.messages(ChatRole::Assistant));
             messages
         }
     };
-    check(&messages)?;
-    let message = |message: Message| ChatMessage::new(message.role, message.content);
-    Ok(Example::Conversation(messages.into_iter().map(message).collect()))
-}
-
-/// Whether a chat template can take these messages, one after the other.
-fn check(messages: &[Message]) -> Result<(), LineError> {
-    let is_answer = |message: &Message| message.role == ChatRole::Assistant;
-    if !messages.iter().any(is_answer) {
-        return Err(LineError::NoAnswer);
-    }
-    for (place, message) in messages.iter().enumerate() {
-        let follows = place.checked_sub(1).map(|before| messages[before].role);
-        match message.role {
-            ChatRole::Assistant
-                if matches!(follows, None | Some(ChatRole::Assistant | ChatRole::System)) =>
-            {
-                return Err(LineError::Order(place + 1));
-            }
-            ChatRole::System if place > 0 => return Err(LineError::LateSystem(place + 1)),
-            _ => (),
-        }
-    }
-    Ok(())
+    Ok(Example::Conversation(conversation(messages)?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use camino::Utf8Path;
+    use fs_err as fs;
     use tasks::text::with_causes;
 
-    fn roles(line: &str) -> Vec<ChatRole> {
+    fn said(line: &str) -> Vec<(ChatRole, String)> {
         match example(line).unwrap() {
-            Example::Conversation(messages) => messages.iter().map(|it| it.role).collect(),
+            Example::Conversation(messages) => messages
+                .into_iter()
+                .map(|message| (message.role, message.content.unwrap_or_default()))
+                .collect(),
             other => panic!("{other:?}"),
         }
+    }
+
+    fn roles(line: &str) -> Vec<ChatRole> {
+        said(line).into_iter().map(|(role, _)| role).collect()
     }
 
     #[test]
@@ -152,19 +129,31 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_teach_nothing_or_have_no_order_are_refused_with_their_number() {
+    fn alpaca_is_read_with_and_without_input_system_and_history() {
+        use ChatRole::{Assistant, System, User};
+        let plain = r#"{"instruction": "Add.", "input": "", "output": "3", "text": "all of it"}"#;
+        assert_eq!(said(plain), [(User, "Add.".into()), (Assistant, "3".into())]);
+        let full = r#"{"instruction": "Add.", "input": "1 2", "output": "3", "system": "s",
+            "history": [["q", "a"]]}"#;
+        let expected =
+            [(System, "s"), (User, "q"), (Assistant, "a"), (User, "Add.\n1 2"), (Assistant, "3")];
+        assert_eq!(said(full), expected.map(|(role, text)| (role, text.to_owned())));
+    }
+
+    #[test]
+    fn records_that_teach_nothing_or_have_no_order_are_refused_with_their_place() {
         let dir = tempfile::tempdir().unwrap();
         let path = Utf8Path::from_path(dir.path()).unwrap().join("data.jsonl");
-        let refusal = |line: &str| {
-            fs::write(&path, format!("{{\"text\": \"fine\"}}\n\n{line}\n")).unwrap();
+        let refused = |text: String, place: &str| {
+            fs::write(&path, text).unwrap();
             let error = read(std::slice::from_ref(&path)).unwrap_err();
             let text = with_causes(&error);
-            assert!(text.contains("data.jsonl` line 3"), "{text}");
+            assert!(text.contains(&format!("data.jsonl` {place}")), "{text}");
             text
         };
-        for (line, expected) in [
-            ("{}", "with `messages`, with `prompt` and `completion`, or with `text`"),
-            ("nonsense", "it must be an object"),
+        for (record, expected) in [
+            ("{}", "with `messages`, with `prompt` and `completion`, with `instruction`"),
+            ("17", "it must be an object"),
             (r#"{"messages": [{"role": "user", "content": "u"}]}"#, "no message of the assistant"),
             (
                 r#"{"messages": [{"role": "assistant", "content": "a"}]}"#,
@@ -176,10 +165,19 @@ mod tests {
                 "message 2 is the system's",
             ),
         ] {
-            let found = refusal(&line.replace('\n', " "));
+            let record = record.replace('\n', " ");
+            let found = refused(format!("{{\"text\": \"fine\"}}\n\n{record}\n"), "line 3");
+            assert!(found.contains(expected), "{found}");
+            let found = refused(format!("[{{\"text\": \"fine\"}},\n{record}]"), "item 2");
             assert!(found.contains(expected), "{found}");
         }
         fs::write(&path, "\n").unwrap();
-        assert!(matches!(read(&[path]), Err(SftError::NoExamples)));
+        assert!(matches!(read(std::slice::from_ref(&path)), Err(RecordsError::Empty)));
+        fs::write(&path, "[{\"text\": \"a\"}, {\"text\": \"b\"}]").unwrap();
+        let names: Vec<String> =
+            read(std::slice::from_ref(&path)).unwrap().into_iter().map(|it| it.name).collect();
+        assert_eq!(names, ["data.jsonl item 1", "data.jsonl item 2"]);
+        fs::write(&path, "[{\"text\": \"a\"}").unwrap();
+        assert!(matches!(read(&[path]), Err(RecordsError::List { .. })));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::best::best;
 use super::error::{Halt, SftError};
-use super::example::Example;
+use super::example::{Example, NamedExample};
 use super::settings::SftSettings;
 use crate::checkpoint::source::BuiltIn;
 use crate::model::{Qwen3, Qwen3Config};
@@ -11,7 +11,7 @@ use crate::run::view::Stages;
 use crate::text::tokenizer::{Pieces, Tokenizer, TokenizerError};
 use crate::world::{self, TrainingItems};
 use agents::grammar::ToolCallFormat;
-use agents::guide::export::read_samples;
+use agents::guide::export::{Sample, read_samples};
 use agents::scaffold::react::MleWorld;
 use agents::scaffold::runner::{RunnerContext, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::ScriptStyle;
@@ -191,7 +191,7 @@ pub(super) fn from_expert(folder: &Utf8Path, out: &Utf8Path) -> Result<Vec<Traje
 }
 
 /// The samples of guided runs on training tasks of the corpus, in their order.
-pub(super) fn from_samples(settings: &SftSettings) -> Result<Vec<Example>, SftError> {
+pub(super) fn from_samples(settings: &SftSettings) -> Result<Vec<NamedExample>, SftError> {
     let train = training_tasks(settings)?;
     let (mut chosen, mut all) = (Vec::new(), 0);
     for folder in &settings.samples {
@@ -206,7 +206,11 @@ pub(super) fn from_samples(settings: &SftSettings) -> Result<Vec<Example>, SftEr
         return Err(SftError::NoSamples { all });
     }
     tracing::info!(all, chosen = chosen.len(), "samples of guided runs");
-    Ok(chosen.into_iter().map(|sample| Example::Guided(Box::new(sample))).collect())
+    let named = |sample: Sample| NamedExample {
+        name: format!("{} attempt {}", sample.trajectory.task, sample.trajectory.attempt),
+        example: Example::Guided(Box::new(sample)),
+    };
+    Ok(chosen.into_iter().map(named).collect())
 }
 
 /// Checks that the scripts to imitate, if there are any, stand in calls of `format`.
@@ -246,13 +250,13 @@ fn write(path: &Utf8Path, demonstrations: &[Trajectory]) -> Result<(), SftError>
 /// whose calls are in `format`.
 pub(super) fn fresh(
     shape: BuiltIn,
-    examples: &[Example],
+    examples: &[NamedExample],
     pieces: Pieces,
     (vocab_size, format): (usize, ToolCallFormat),
     device: Device,
     stream: Stream,
 ) -> Result<(Qwen3, Tokenizer), TokenizerError> {
-    let texts: Vec<String> = examples.iter().flat_map(Example::texts).collect();
+    let texts: Vec<String> = examples.iter().flat_map(|it| it.example.texts()).collect();
     let tokenizer = Tokenizer::train_for(&texts, vocab_size, pieces, format)?;
     let control = tokenizer.control();
     let size = i64::try_from(tokenizer.vocab_size()).unwrap_or(i64::MAX);

@@ -1,11 +1,12 @@
 //! Errors that end a run of `rl sft`.
 
-use super::data::LineError;
 use crate::checkpoint::CheckpointError;
 use crate::checkpoint::policy::PolicyError;
 use crate::text::template::TemplateError;
 use crate::text::tokenizer::TokenizerError;
+use crate::train::choice::NothingHeldOut;
 use crate::train::learner::LearnerError;
+use crate::train::records::RecordsError;
 use crate::world::WorldError;
 use agents::guide::export::SampleError;
 use agents::scaffold::runner::ScriptedError;
@@ -39,20 +40,12 @@ pub enum SftError {
     /// A training item could not be demonstrated.
     #[error("failed to demonstrate a training item")]
     Demonstration(#[from] DemonstrationError),
-    /// A line of the user's data is no example.
-    #[error("`{path}` line {line} is no example to imitate")]
-    Data {
-        /// The file.
-        path: Utf8PathBuf,
-        /// Number of the line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        #[source]
-        source: LineError,
-    },
-    /// Files without examples.
-    #[error("the files of `--data` have no lines; give one JSON object a line (docs/WORLDS.md)")]
-    NoExamples,
+    /// The user's data cannot be read.
+    #[error(transparent)]
+    Data(#[from] RecordsError),
+    /// Too few examples for two parts.
+    #[error(transparent)]
+    NothingHeldOut(#[from] NothingHeldOut),
     /// Samples of guided runs could not be read.
     #[error(transparent)]
     Samples(#[from] SampleError),
@@ -116,8 +109,11 @@ pub enum SftError {
     /// A file of the run could not be written.
     #[error("failed to write the run's files")]
     Io(#[from] std::io::Error),
-    /// Every demonstration is longer than the context.
-    #[error("no demonstration fits into `context = {0}` tokens")]
+    /// Every example is longer than the context.
+    #[error(
+        "no example to train on, or none to validate on, fits into `context = {0}` tokens; set a larger \
+         `context`, or give shorter examples"
+    )]
     NothingFits(usize),
 }
 

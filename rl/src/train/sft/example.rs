@@ -21,6 +21,23 @@ pub(super) enum Example {
     Text(String),
 }
 
+/// An example with a name for people.
+#[derive(Debug, Clone)]
+pub(super) struct NamedExample {
+    /// Where it comes from, such as `data.jsonl line 3`.
+    pub(super) name: String,
+    /// The example.
+    pub(super) example: Example,
+}
+
+impl NamedExample {
+    /// An episode, named after its task.
+    pub(super) fn of_episode(episode: Trajectory) -> Self {
+        let name = format!("{} attempt {}, {}", episode.task, episode.attempt, episode.agent);
+        Self { name, example: Example::Episode(Box::new(episode)) }
+    }
+}
+
 impl Example {
     /// Its tokens with their loss mask.
     ///
@@ -33,7 +50,7 @@ impl Example {
         match self {
             Self::Episode(episode) => TrainSequence::from_demonstration(episode, template),
             Self::Guided(sample) => TrainSequence::from_sample(sample, template),
-            Self::Conversation(messages) => conversation(messages, template),
+            Self::Conversation(messages) => conversation(messages, 0, template),
             Self::Text(text) => {
                 let mut sequence = TrainSequence::default();
                 let tokenizer = template.tokenizer();
@@ -67,9 +84,14 @@ fn texts_of(episode: &Trajectory) -> Vec<String> {
 }
 
 /// The messages before the assistant's first as the template opens a conversation; then message
-/// after message, as rollouts lay them out.
-fn conversation(
+/// after message, as rollouts lay them out. The assistant's messages are trained on, those before
+/// message `from` excepted.
+///
+/// # Errors
+/// [`TemplateError`] if the template refuses it, or its text cannot be encoded.
+pub(in crate::train) fn conversation(
     messages: &[ChatMessage],
+    from: usize,
     template: &ChatTemplate<&Tokenizer>,
 ) -> Result<TrainSequence, TemplateError> {
     let is_answer = |message: &ChatMessage| message.role == ChatRole::Assistant;
@@ -78,11 +100,11 @@ fn conversation(
     let mut sequence = TrainSequence::default();
     sequence.push(&template.apply(opening, &ChatTemplateOptions::default())?, false);
     let mut replies = Vec::new();
-    for message in turns {
+    for (place, message) in (first..).zip(turns) {
         if is_answer(message) {
             sequence.push_replies(&mut replies, template)?;
             let text = message.content.as_deref().unwrap_or_default();
-            sequence.push(&template.answer(text)?, true);
+            sequence.push(&template.answer(text)?, place >= from);
         } else {
             replies.push(message.clone());
         }

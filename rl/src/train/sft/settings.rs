@@ -7,15 +7,17 @@ use crate::run::settings::{SettingsError, Validate, is_nowhere, require};
 use crate::text::tokenizer::Pieces;
 use crate::train::batch::Memory;
 use crate::train::presets::{Dtype, Scale};
+use crate::train::schema::Described;
 use crate::world::check_place;
 use agents::scaffold::react::EpisodeRules;
 use agents::scaffold::scripted::{Approach, ScriptedLevel};
 use camino::Utf8PathBuf;
 use sandbox::env::Feedback;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Whose episodes are imitated.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Demonstrator {
     /// Those of the public rungs of the ladder, each equally often: whole scripts, weak and strong.
@@ -59,6 +61,30 @@ fn is_of_four(count: &usize) -> bool {
     *count == of_four()
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_nothing(count: &usize) -> bool {
+    *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_never(count: &u64) -> bool {
+    *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_no_share(share: &f64) -> bool {
+    *share == 0.0
+}
+
+fn fifty() -> u64 {
+    50
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_fifty(count: &u64) -> bool {
+    *count == fifty()
+}
+
 /// The settings of `rl sft`.
 ///
 /// | field | tiny | purpose |
@@ -72,6 +98,12 @@ fn is_of_four(count: &usize) -> bool {
 /// | `best_of` | 4 | of how many episodes on a task the best one is imitated |
 /// | `demonstrations` | `ladder`; small: `composed` | whose episodes are imitated |
 /// | `attempts` | 3; small: 24 | episodes per task and approach |
+/// | `max_samples` | 0 | most examples, drawn by chance; 0 for all |
+/// | `validation_share` | 0 | share of the examples that are held out |
+/// | `validate_every` | 50 | updates between validations, where examples are held out |
+/// | `keep_best` | yes | whether the checkpoint of the best validation stays |
+/// | `early_stopping_patience` | 0 | early stopping: validations without gain until the run ends; 0 for none |
+/// | `max_steps` | 0 | most updates; 0 for all of `epochs` |
 /// | `vocab_size` | 3000 | tokens of a tiny policy's vocabulary |
 /// | `epochs` | 8; small: 6 | passes over the episodes |
 /// | `batch` | 16 | episodes per update |
@@ -83,44 +115,80 @@ fn is_of_four(count: &usize) -> bool {
 /// | `memory` | see [`Memory`] | what is traded for memory |
 /// | `context` | 1536 | longer episodes are left out |
 /// | `checkpoint_every` | 50 | updates between checkpoints |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SftSettings {
     /// `tiny`, a model's name or a folder.
     pub model: String,
     /// The folder of the corpus.
     #[serde(default, skip_serializing_if = "is_nowhere")]
+    #[schemars(with = "String")]
     pub tasks: Utf8PathBuf,
     /// The folder of a task of a suite of generated environments, instead of a corpus: the policy
     /// imitates the expert of its training items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub world: Option<Utf8PathBuf>,
     /// Files with examples, instead of a corpus: one JSON object a line, with `messages`, with
     /// `prompt` and `completion`, or with `text`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>", !skip_serializing_if)]
     pub data: Vec<Utf8PathBuf>,
     /// Whether of conversations in `data` the assistant's messages alone are imitated (TRL's setting
     /// of this name, which is off there); else all tokens, as in pretraining.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[schemars(!skip_serializing_if)]
     pub assistant_only_loss: bool,
     /// Folders of samples of guided runs (`agents guide export`). With any, the policy imitates what
     /// of them is to be trained on, on training tasks, and not scripted agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>", !skip_serializing_if)]
     pub samples: Vec<Utf8PathBuf>,
     /// Folders of searches on tasks of the corpus. With any, the policy imitates their good answers
     /// and not scripted agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>", !skip_serializing_if)]
     pub searches: Vec<Utf8PathBuf>,
     /// Folders of runs of `rl eval` or `rl train`. With any, the policy imitates the best episodes
     /// on training tasks in them, as in rejection fine-tuning, and not scripted agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>", !skip_serializing_if)]
     pub episodes: Vec<Utf8PathBuf>,
     /// Of how many episodes on a task the best one is imitated, with `episodes`; at least 1.
     #[serde(default = "of_four", skip_serializing_if = "is_of_four")]
+    #[schemars(!skip_serializing_if)]
     pub best_of: usize,
     /// Whose episodes are imitated, where there are neither searches nor episodes.
     #[serde(default, skip_serializing_if = "Demonstrator::is_ladder")]
+    #[schemars(!skip_serializing_if)]
     pub demonstrations: Demonstrator,
+    /// Most examples, drawn by chance from all that there are; 0 for all.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[schemars(!skip_serializing_if)]
+    pub max_samples: usize,
+    /// Share of the examples that are held out, drawn by chance, and never trained on; at least 0 and
+    /// below 1. The loss on them is `eval_loss` in `metrics.jsonl`.
+    #[serde(default, skip_serializing_if = "is_no_share")]
+    #[schemars(!skip_serializing_if)]
+    pub validation_share: f64,
+    /// Updates between validations, where examples are held out; at least 1. The first validation is
+    /// before the first update, the last after the last one.
+    #[serde(default = "fifty", skip_serializing_if = "is_fifty")]
+    #[schemars(!skip_serializing_if)]
+    pub validate_every: u64,
+    /// Whether the checkpoint of the smallest `eval_loss` stays, as `checkpoints/best`.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[schemars(!skip_serializing_if)]
+    pub keep_best: bool,
+    /// Early stopping: the run ends after this many validations in a row without a smaller
+    /// `eval_loss`; 0 for no early stopping.
+    #[serde(default, skip_serializing_if = "is_never")]
+    #[schemars(!skip_serializing_if)]
+    pub early_stopping_patience: u64,
+    /// Most updates; 0 for all of `epochs`. The schedule of the learning rate ends with them.
+    #[serde(default, skip_serializing_if = "is_never")]
+    #[schemars(!skip_serializing_if)]
+    pub max_steps: u64,
     /// The seed of everything.
     pub seed: u64,
     /// Episodes per task and approach.
@@ -174,6 +242,12 @@ impl SftSettings {
             searches: Vec::new(),
             episodes: Vec::new(),
             best_of: of_four(),
+            max_samples: 0,
+            validation_share: 0.0,
+            validate_every: fifty(),
+            keep_best: true,
+            early_stopping_patience: 0,
+            max_steps: 0,
             seed: 0,
             demonstrations: match scale {
                 Scale::Small => Demonstrator::Composed,
@@ -217,6 +291,16 @@ impl SftSettings {
             BuiltIn::Tiny => Pieces::Lines,
             BuiltIn::Small => Pieces::Words,
         }
+    }
+}
+
+impl Described for SftSettings {
+    fn of_scale(scale: Scale) -> Self {
+        Self::defaults(scale)
+    }
+
+    fn example(scale: Scale) -> Self {
+        Self { model: "tiny".into(), tasks: "tasks".into(), ..Self::defaults(scale) }
     }
 }
 
@@ -268,6 +352,15 @@ impl Validate for SftSettings {
             "left out where there are `searches`: one of both is imitated",
         )?;
         require(self.epochs > 0, "epochs", &self.epochs, "at least 1")?;
+        let share = self.validation_share;
+        require((0.0..1.0).contains(&share), "validation_share", &share, "at least 0 and below 1")?;
+        require(self.validate_every > 0, "validate_every", &self.validate_every, "at least 1")?;
+        require(
+            self.early_stopping_patience == 0 || share > 0.0,
+            "early_stopping_patience",
+            &self.early_stopping_patience,
+            "0 where `validation_share` is 0: without validation nothing can stop a run early",
+        )?;
         require(self.batch > 0, "batch", &self.batch, "at least 1")?;
         require(
             self.vocab_size >= 300,
@@ -289,6 +382,7 @@ impl Validate for SftSettings {
             &self.checkpoint_every,
             "at least 1",
         )?;
+        self.adam.check()?;
         self.lora.as_ref().map_or(Ok(()), LoraSettings::check)?;
         self.memory.check()
     }

@@ -138,7 +138,7 @@ impl Learner for TinkerLearner<'_> {
         Ok(match loss {
             TrainingLoss::CrossEntropy(samples) => self.imitate(samples, beat)?,
             // Settings refuse it before anything is played.
-            TrainingLoss::Imitation { .. } => {
+            TrainingLoss::Imitation { .. } | TrainingLoss::Weighted { .. } => {
                 return Err(TinkerError::Unsupported("the server's losses do not add up").into());
             }
             TrainingLoss::Surrogate(update) => self.surrogate(update, beat)?,

@@ -1,5 +1,6 @@
 //! The settings of a learner on other machines.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -15,7 +16,7 @@ use std::fmt;
 /// | `own_optimizer` | no | whether the server was started with optimizer settings of its own |
 /// | `export` | yes | whether the server writes the model itself beside each training state |
 /// | `patience_seconds` | 3600 | most seconds until the result of one request |
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LearnerSettings {
     /// The protocol.
@@ -56,7 +57,7 @@ impl Default for LearnerSettings {
 }
 
 /// The protocol of a learner on other machines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LearnerApi {
     /// The Tinker protocol, as the Python package `skyrl` 0.4 serves it.
@@ -64,7 +65,7 @@ pub enum LearnerApi {
 }
 
 /// What computes on a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
     /// PyTorch's fully sharded data parallelism: the whole model or adapters, on one or several
@@ -104,7 +105,7 @@ impl fmt::Display for Backend {
 }
 
 /// A loss function of the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossFunction {
     /// The clipped surrogate, with both thresholds from `clip`.
