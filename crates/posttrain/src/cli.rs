@@ -9,6 +9,7 @@ mod output;
 mod run;
 mod serve;
 mod suite;
+mod tool;
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -109,6 +110,8 @@ impl PosttrainCli {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
+
+pub(crate) use tool::{REFUSED, TOOL, refuse, run as run_tool};
 
 /// The hidden command: becomes the grader of a server.
 pub(crate) fn launch(words: impl Iterator<Item = OsString>) -> ExitCode {

@@ -18,6 +18,7 @@ pub mod intake;
 pub mod ledger;
 pub mod record;
 mod refusal;
+pub mod route;
 pub mod run;
 pub mod serve;
 pub mod workspace;

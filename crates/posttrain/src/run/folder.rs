@@ -2,11 +2,20 @@
 
 use super::settings::RunRecord;
 use super::story::RunError;
+use crate::record::CodeSnapshots;
+use crate::workspace::Workspace;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use jail::program::ProgramReport;
 use serde::{Deserialize, Serialize};
 use tasks::files;
+
+/// What the agent printed.
+pub(crate) const LOG: &str = "agent.log";
+/// Its code at each submission.
+pub(crate) const SNAPSHOTS: &str = "snapshots";
+/// Its uses of the toolbox.
+pub(crate) const USES: &str = "uses.jsonl";
 
 /// The folder of a run.
 #[derive(Debug)]
@@ -61,7 +70,18 @@ impl RunFolder {
 
     /// The file that the agent's output is added to.
     pub(super) fn log(&self) -> Result<fs::File, RunError> {
-        Ok(fs::OpenOptions::new().create(true).append(true).open(self.path.join("agent.log"))?)
+        Ok(fs::OpenOptions::new().create(true).append(true).open(self.path.join(LOG))?)
+    }
+
+    /// Where the agent's code is kept.
+    pub(super) fn snapshots(&self, workspace: &Workspace) -> CodeSnapshots {
+        let log = Some(self.path.join(LOG));
+        CodeSnapshots::new(workspace.code(), self.path.join(SNAPSHOTS), log)
+    }
+
+    /// The record of the toolbox.
+    pub(super) fn uses(&self) -> Utf8PathBuf {
+        self.path.join(USES)
     }
 
     /// How the agent ended, if it did.

@@ -7,7 +7,7 @@ use super::watch::{LOOK, Start, boxed_python, libraries_seen, watch};
 use crate::agents::{AgentError, AgentFolder, Need};
 use crate::audit::{AuditError, audit};
 use crate::clock::ClockMode;
-use crate::record::CodeSnapshots;
+use crate::record::Moment;
 use crate::serve::{GradingServer, Phase, RunHandle, ServeConfig, ServeError};
 use crate::workspace::{Instructions, Toolbox, ToolboxError, Workspace};
 use jail::limits::Gpus;
@@ -111,7 +111,7 @@ pub fn run(settings: &RunSettings, interrupted: &AtomicBool) -> Result<RunResult
         return Err(RunError::Interrupted);
     }
 
-    let result = conclude(settings, &agent, &folder, end)?;
+    let result = conclude(settings, &agent, (&folder, &workspace), end)?;
     files::write_json(&folder.path().join("result.json"), &result)?;
     Ok(result)
 }
@@ -207,20 +207,24 @@ fn serve_config(
         device_lock: settings.device_lock.clone(),
         launcher: settings.program.clone(),
         until_final: true,
-        code: Some(CodeSnapshots {
-            code: workspace.code(),
-            folder: folder.path().join("snapshots"),
-        }),
+        code: Some(folder.snapshots(workspace)),
+        uses: Some(folder.uses()),
     })
 }
 
 fn conclude(
     settings: &RunSettings,
     agent: &AgentFolder,
-    folder: &RunFolder,
+    (folder, workspace): (&RunFolder, &Workspace),
     end: Option<AgentEnd>,
 ) -> Result<RunResult, RunError> {
     let audited = audit(&folder.sealed(), None)?;
+    let submissions = audited.metrics.as_ref().map_or(0, |metrics| metrics.submissions);
+    let snapshots = folder.snapshots(workspace);
+    if let Err(error) = snapshots.take(Moment::End(submissions), Vec::new()) {
+        // As at submissions: it bears on no score.
+        tracing::warn!(%error, "the agent's code could not be kept");
+    }
     let (isolation, ended) = match end {
         Some(AgentEnd { isolation, report }) => (isolation, Some(report)),
         None => (IsolationReport::new(settings.isolation.to_string(), None), None),

@@ -5,6 +5,7 @@ use super::answers::{self, Answer, OURS};
 use super::release;
 use super::shared::Shared;
 use super::submit::{Arrival, Received, TurnedAway};
+use super::uses;
 use crate::ledger::Outcome;
 use axum::Router;
 use axum::extract::{Path, Request, State};
@@ -46,6 +47,7 @@ pub(super) fn router(shared: &Arc<Shared>, guard: Guard) -> Router {
         .route("/v1/submissions/{id}", get(submission))
         .route("/v1/time", get(time))
         .route("/v1/task", get(task))
+        .route("/v1/uses", post(uses::report))
         .route("/submit", post(release::submit))
         .route("/time", get(release::time))
         .fallback(unknown)
