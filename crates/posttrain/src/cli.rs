@@ -6,6 +6,7 @@ mod base;
 mod client;
 mod grading;
 mod output;
+mod report;
 mod run;
 mod serve;
 mod suite;
@@ -81,6 +82,12 @@ enum PosttrainCommand {
     Run(Box<run::RunArgs>),
     /// List the agents that are part of this program.
     Agents(agents::AgentsArgs),
+    /// Say what runs did: scores, ways of training, failures, and whether they kept to their mode.
+    ///
+    /// Writes a page and tables. Runs may be going on, interrupted, or without any submission.
+    ///
+    /// Example: posttrain report run-1 run-2 --out report
+    Report(report::ReportArgs),
     /// Check the ledger and the results of a run, and compute its metrics anew.
     Audit(audit::AuditArgs),
 }
@@ -97,6 +104,7 @@ impl PosttrainCli {
             PosttrainCommand::Time(args) => client::time(args),
             PosttrainCommand::Run(args) => run::run(args),
             PosttrainCommand::Agents(args) => agents::agents(args),
+            PosttrainCommand::Report(args) => report::report(args),
             PosttrainCommand::Audit(args) => audit::audit(args),
         };
         result.unwrap_or_else(|error| {

@@ -14,4 +14,5 @@ mod signs;
 pub use kind::Route;
 pub use online::closes_its_loop;
 pub use rules::{Attempt, Evidence, RouteFinding, adopted, attempted, find};
+pub(crate) use signs::lines_with;
 pub use signs::{in_code, in_words, key_lines};

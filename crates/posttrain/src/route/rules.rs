@@ -189,13 +189,13 @@ fn is_inside(path: &str, out: &str) -> bool {
 
 fn of_code(
     attempt: &Attempt<'_>,
-    before: &BTreeMap<u64, RouteFinding>,
+    findings: &BTreeMap<u64, RouteFinding>,
     paths: &BTreeMap<u64, &str>,
 ) -> Option<RouteFinding> {
     let files = texts(attempt.changes);
     if !files.iter().any(|(path, _)| is_code(path)) {
         // The same code again makes what it made before.
-        let (number, found) = before.range(..attempt.id).next_back()?;
+        let (number, found) = findings.range(..attempt.id).next_back()?;
         if found.by != Evidence::Code {
             return None;
         }
@@ -209,16 +209,19 @@ fn of_code(
         let name = path.trim_start_matches("./");
         files.iter().any(|(_, text)| mentions(text, name))
     };
-    let parents = paths.range(..attempt.id).filter(|(_, path)| named(path));
+    let parents = || paths.range(..attempt.id).filter(|(_, path)| named(path));
     let mut because: Vec<String> = super::signs::key_lines(files.iter().copied(), route);
     let mut chain = Vec::new();
-    for (number, path) in parents {
+    for (number, path) in parents() {
         because.push(format!("it begins with submission {number}, `{path}`"));
-        chain.extend(before.get(number).into_iter().flat_map(|found| found.chain.iter().copied()));
+        chain
+            .extend(findings.get(number).into_iter().flat_map(|found| found.chain.iter().copied()));
     }
     chain.retain(|route| route.is_training());
     let chain = without_repeats(chain.into_iter().chain([route]));
-    let online = closes_its_loop(files.iter().copied());
+    // What a model began with is part of its way.
+    let inherited = || parents().find_map(|(number, _)| findings.get(number)?.online.clone());
+    let online = closes_its_loop(files.iter().copied()).or_else(inherited);
     Some(RouteFinding { route, chain, by: Evidence::Code, because, online })
 }
 

@@ -214,6 +214,21 @@ pub fn key_lines<'a>(
     found
 }
 
+/// Where words stand in code, as `path:line` with the word; comments are passed over.
+pub(crate) fn lines_with<'a>(
+    files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    words: &'a [String],
+) -> Vec<(String, &'a str)> {
+    let mut found = Vec::new();
+    for (path, text) in files.into_iter().filter(|(path, _)| is_code(path)) {
+        for (number, line) in lines(text) {
+            let here = words.iter().find(|word| has_word(&line, word));
+            found.extend(here.map(|word| (format!("{path}:{number}"), word.as_str())));
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,8 @@ use jail::program::ProgramReport;
 use serde::{Deserialize, Serialize};
 use tasks::files;
 
+/// How its agent ended, in the sealed folder.
+pub(crate) const AGENT_END: &str = "agent.json";
 /// What the agent printed.
 pub(crate) const LOG: &str = "agent.log";
 /// Its code at each submission.
@@ -27,9 +29,9 @@ pub(super) struct RunFolder {
 /// again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct AgentEnd {
-    pub(super) isolation: super::IsolationReport,
-    pub(super) report: ProgramReport,
+pub(crate) struct AgentEnd {
+    pub(crate) isolation: super::IsolationReport,
+    pub(crate) report: ProgramReport,
 }
 
 impl RunFolder {
@@ -86,7 +88,7 @@ impl RunFolder {
 
     /// How the agent ended, if it did.
     pub(super) fn agent_end(&self) -> Result<Option<AgentEnd>, RunError> {
-        let file = self.sealed().join("agent.json");
+        let file = self.sealed().join(AGENT_END);
         if !file.exists() {
             return Ok(None);
         }
@@ -94,6 +96,6 @@ impl RunFolder {
     }
 
     pub(super) fn write_agent_end(&self, end: &AgentEnd) -> Result<(), RunError> {
-        Ok(files::write_json(&self.sealed().join("agent.json"), end)?)
+        Ok(files::write_json(&self.sealed().join(AGENT_END), end)?)
     }
 }
