@@ -76,7 +76,8 @@ enum PosttrainCommand {
     Time(client::TimeArgs),
     /// Run an agent on a task: in a box of its own, with a grading server beside it.
     ///
-    /// Started again with the same flags, an interrupted run goes on.
+    /// Started again with the same flags, an interrupted run goes on. With `--task all` or `--seeds`,
+    /// several runs follow each other, and a report on all of them is written.
     ///
     /// Example: posttrain run suite --task household --agent scripted/sft --base base --budget 10m --out run
     Run(Box<run::RunArgs>),

@@ -8,14 +8,14 @@ use crate::ledger::{Aggregate, LedgerError, Scored, SealedEntry, State, read_lin
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::statistics::bootstrap;
 use fs_err as fs;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use tasks::stream::Stream;
 use worlds::Part;
 
 /// Something that is not as the server left it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The file.
     pub file: Utf8PathBuf,

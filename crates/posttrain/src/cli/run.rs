@@ -9,7 +9,7 @@ use jail::limits::Gpus;
 use jail::program::{Isolation, ProgramLimits};
 use jail::python::{PythonEnv, PythonError};
 use posttrain::agents::Mode;
-use posttrain::run::{RunError, RunResult, RunSettings};
+use posttrain::run::{RunError, RunGroup, RunResult, RunSettings, run_group};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use tasks::units::{ByteSize, Span};
 pub(super) struct RunArgs {
     /// The suite, with its sealed half.
     suite: Utf8PathBuf,
-    /// The task.
+    /// The task, or `all`: each of the suite in a run of its own.
     #[arg(long)]
     task: String,
     /// The agent: one of `posttrain agents`, or a folder with `agent.toml`.
@@ -29,7 +29,7 @@ pub(super) struct RunArgs {
     /// The base model, a folder in Hugging Face's form.
     #[arg(long, value_name = "DIR")]
     base: Utf8PathBuf,
-    /// The folder of the run; a run that is there goes on.
+    /// The folder of the run; a run that is there goes on. Of several runs, the folder of their folders.
     #[arg(long, value_name = "DIR")]
     out: Utf8PathBuf,
     /// How the agent may train: `free`, `sft-only`, `rl-oriented`.
@@ -38,6 +38,9 @@ pub(super) struct RunArgs {
     /// What the agent gets as `SEED`.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Runs of each task, with the seeds from `--seed` on, one after another.
+    #[arg(long, value_name = "COUNT", default_value = "1")]
+    seeds: NonZeroU32,
     /// How the agent is kept apart from this machine: `t1` or `t2`, the weakest tier that is accepted,
     /// or `none`.
     #[arg(long, default_value = "t2")]
@@ -123,19 +126,70 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))
             .context("failed to watch for signals")?;
     }
-    let result = match posttrain::run::run(&args.settings()?, &interrupted) {
+    let settings = args.settings()?;
+    if args.task == "all" || args.seeds.get() > 1 {
+        return run_several(args, &settings, &interrupted);
+    }
+    let result = match posttrain::run::run(&settings, &interrupted) {
         Ok(result) => result,
-        Err(error @ (RunError::Usage(_) | RunError::Agent(_))) => {
-            return Err(UsageError(with_reasons(&error)).into());
-        }
-        Err(error @ RunError::Interrupted) => {
-            output::note(&error.to_string());
-            return Ok(exit::INTERRUPTED);
-        }
-        Err(error) => return Err(error.into()),
+        Err(error) => return stopped(error),
     };
     print(&result)?;
     Ok(if result.findings.is_empty() { exit::SUCCESS } else { exit::FINDINGS })
+}
+
+/// Ends because of an error.
+fn stopped(error: RunError) -> Result<u8> {
+    match error {
+        error @ (RunError::Usage(_) | RunError::Agent(_)) => {
+            Err(UsageError(with_reasons(&error)).into())
+        }
+        error @ RunError::Interrupted => {
+            output::note(&error.to_string());
+            Ok(exit::INTERRUPTED)
+        }
+        error => Err(error.into()),
+    }
+}
+
+/// Carries out a run for each task and seed, and reports on all of them.
+fn run_several(args: &RunArgs, settings: &RunSettings, interrupted: &AtomicBool) -> Result<u8> {
+    let seeds = (0..u64::from(args.seeds.get())).map(|more| args.seed + more).collect();
+    let tasks = match args.task.as_str() {
+        "all" => None,
+        task => Some(vec![task.to_owned()]),
+    };
+    let mut code = exit::SUCCESS;
+    let group = RunGroup { settings: settings.clone(), tasks, seeds };
+    let folders = run_group(&group, interrupted, |folder, result| {
+        let name = folder.file_name().unwrap_or_default();
+        match result {
+            Ok(result) => {
+                output::line(&format!("--- {name}"))?;
+                print(result).map_err(std::io::Error::other)?;
+                if !result.findings.is_empty() && code == exit::SUCCESS {
+                    code = exit::FINDINGS;
+                }
+            }
+            Err(error) => {
+                output::note(&format!("error: {name}: {}", with_reasons(error)));
+                code = exit::FAULT;
+            }
+        }
+        Ok(())
+    });
+    let folders = match folders {
+        Ok(folders) => folders,
+        Err(error) => return stopped(error),
+    };
+    if !folders.is_empty() {
+        let written = posttrain::report::write(&folders, &settings.out.join("report"))?;
+        for table in posttrain::report::scores(&written.groups) {
+            output::line(&format!("\n{}", table.markdown()))?;
+        }
+        output::line(&format!("page        {}", written.page))?;
+    }
+    Ok(code)
 }
 
 fn print(result: &RunResult) -> Result<()> {

@@ -22,4 +22,5 @@ pub use files::{ReportError, RunState};
 pub use groups::{Group, groups};
 pub use iteration::{Gain, Iteration};
 pub use run::{Compliance, ReportMetrics, RunReport};
+pub use tables::scores;
 pub use write::{Written, find_runs, write};

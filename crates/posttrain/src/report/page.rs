@@ -6,7 +6,7 @@ use super::run::RunReport;
 use super::{summary, tables};
 use evals::report::ReportTable;
 use maud::{Markup, html};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use web::chart::{Curve, LineChart};
 use web::page::Document;
 
@@ -32,15 +32,11 @@ pub(super) fn html(runs: &[RunReport], groups: &[Group]) -> String {
         @if runs.len() > 1 { (all(&tables::modes(groups))) }
         h2 { "Score over time" }
         div.grid {
-            @for task in &tasks {
-                @let here: Vec<&RunReport> = runs.iter().filter(|run| run.task == *task).collect();
-                @for chart in charts(task, &here) { section.card { (chart.html()) } }
+            @for (heading, here) in boards(runs) {
+                @for chart in charts(&heading, &here) { section.card { (chart.html()) } }
             }
         }
-        p.note {
-            "The best score so far, as the agents were shown it; curves begin with the base. Scores of two "
-            "protocols are of different items."
-        }
+        p.note { "The best valid submission so far, as the agents were shown its score." }
         h2 { "What was done" }
         (tables::routes(runs).html())
         (tables::jumps(runs).html())
@@ -58,16 +54,27 @@ fn all(tables: &[ReportTable]) -> Markup {
     html! { @for table in tables { (table.html()) } }
 }
 
-/// The best score so far, over the budget's time and over submissions.
-fn charts(task: &str, runs: &[&RunReport]) -> [LineChart; 2] {
+/// Runs whose scores are of the same items, with a heading.
+fn boards(runs: &[RunReport]) -> BTreeMap<String, Vec<&RunReport>> {
+    let mut all: BTreeMap<String, Vec<&RunReport>> = BTreeMap::new();
+    for run in runs {
+        let protocol = summary::name(&run.compliance.protocol);
+        all.entry(format!("{}, protocol {protocol}", run.task)).or_default().push(run);
+    }
+    all
+}
+
+/// The best score so far, over the budget's time and over submissions, and the base's.
+fn charts(heading: &str, runs: &[&RunReport]) -> [LineChart; 2] {
     let chart =
         |title: &str, x_label: &str, x: fn(&Iteration) -> f64, end: fn(&RunReport) -> f64| {
             let curve =
                 |run: &&RunReport| Curve { name: run.id.clone(), points: steps(run, x, end(run)) };
+            let last = runs.iter().map(|run| end(run)).fold(0.0, f64::max);
             LineChart {
-                title: format!("{task}: {title}"),
+                title: format!("{heading}: {title}"),
                 x_label: x_label.to_owned(),
-                curves: runs.iter().map(curve).collect(),
+                curves: bases(runs, last).into_iter().chain(runs.iter().map(curve)).collect(),
                 y_range: None,
             }
         };
@@ -86,10 +93,23 @@ fn charts(task: &str, runs: &[&RunReport]) -> [LineChart; 2] {
     ]
 }
 
-/// The best score so far as steps, from the base to `end`.
+/// The score of each base, as a line.
+fn bases(runs: &[&RunReport], end: f64) -> Vec<Curve> {
+    let score = |run: &&RunReport| {
+        let score = run.metrics.ledger.as_ref()?.baseline?;
+        let name = run.base_model.rsplit('/').next().unwrap_or("base");
+        Some((
+            run.base_model.clone(),
+            Curve { name: name.to_owned(), points: vec![(0.0, score), (end, score)] },
+        ))
+    };
+    let all: BTreeMap<String, Curve> = runs.iter().filter_map(score).collect();
+    all.into_values().collect()
+}
+
+/// The best score so far as steps, from the first valid submission to `end`.
 fn steps(run: &RunReport, x: fn(&Iteration) -> f64, end: f64) -> Vec<(f64, f64)> {
-    let baseline = run.metrics.ledger.as_ref().and_then(|metrics| metrics.baseline);
-    let mut points: Vec<(f64, f64)> = baseline.map(|score| (0.0, score)).into_iter().collect();
+    let mut points: Vec<(f64, f64)> = Vec::new();
     for one in &run.iterations {
         let Some(best) = one.best else { continue };
         // The score before holds until this moment.

@@ -51,7 +51,7 @@ fn seeds_note(groups: &[&Group]) -> String {
 }
 
 /// Final scores, a table for each protocol.
-pub(super) fn scores(groups: &[Group]) -> Vec<ReportTable> {
+pub fn scores(groups: &[Group]) -> Vec<ReportTable> {
     let of = |protocol: Protocol| {
         let chosen: Vec<&Group> =
             groups.iter().filter(|group| group.protocol == protocol).collect();
@@ -182,7 +182,7 @@ pub(super) fn jumps(runs: &[RunReport]) -> ReportTable {
     let rows = all.iter().take(JUMPS).map(|(run, one)| {
         let from = one.gain.map(|gain| gain.from);
         vec![
-            format!("{}, submission {}", run.id, one.iteration),
+            format!("{} #{}", run.id, one.iteration),
             number(from),
             number(one.score),
             signed(one.gain.map(|gain| gain.by)),
@@ -243,7 +243,7 @@ pub(super) fn compliance(runs: &[RunReport]) -> ReportTable {
             name(&held.protocol),
             held.mode.to_string(),
             name(&held.mode_held_by),
-            word(held.mode_kept, "kept", "not kept"),
+            word(held.mode_kept, "yes", "no"),
             word(Some(held.strict_online_rl.is_some()), "shown", "not shown"),
             word(held.clean, "clean", "not clean"),
         ]
@@ -254,7 +254,7 @@ pub(super) fn compliance(runs: &[RunReport]) -> ReportTable {
         "protocol",
         "mode",
         "held by",
-        "mode",
+        "mode kept",
         "strict online RL",
         "audit and words",
     ];

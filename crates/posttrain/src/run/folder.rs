@@ -1,5 +1,6 @@
 //! The folder of a run, and what of an earlier start is in it.
 
+use super::result::RunResult;
 use super::settings::RunRecord;
 use super::story::RunError;
 use crate::record::CodeSnapshots;
@@ -10,6 +11,8 @@ use jail::program::ProgramReport;
 use serde::{Deserialize, Serialize};
 use tasks::files;
 
+/// What came of a run.
+const RESULT: &str = "result.json";
 /// How its agent ended, in the sealed folder.
 pub(crate) const AGENT_END: &str = "agent.json";
 /// What the agent printed.
@@ -84,6 +87,19 @@ impl RunFolder {
     /// The record of the toolbox.
     pub(super) fn uses(&self) -> Utf8PathBuf {
         self.path.join(USES)
+    }
+
+    /// What came of the run, if it is finished.
+    pub(super) fn result(&self) -> std::io::Result<Option<RunResult>> {
+        let file = self.path.join(RESULT);
+        if !file.exists() {
+            return Ok(None);
+        }
+        Ok(Some(serde_json::from_slice(&fs::read(file)?)?))
+    }
+
+    pub(super) fn write_result(&self, result: &RunResult) -> std::io::Result<()> {
+        files::write_json(&self.path.join(RESULT), result)
     }
 
     /// How the agent ended, if it did.

@@ -9,14 +9,18 @@
 //! sealed/           ledger, snapshots of models, results; `agent.json` once the agent has ended
 //! result.json       how it was kept apart, how it ended, scores, audit
 //! ```
+//!
+//! Several runs, of tasks and seeds, are a folder of such folders ([`run_group`]).
 
 mod folder;
+mod group;
 mod result;
 mod settings;
 mod story;
 mod watch;
 
 pub(crate) use folder::{AGENT_END, AgentEnd, LOG, SNAPSHOTS, USES};
+pub use group::{RunGroup, run_group};
 pub use result::{IsolationReport, RunResult};
 pub(crate) use settings::RunRecord;
 pub use settings::RunSettings;

@@ -15,7 +15,6 @@ use jail::program::{Isolation, ProgramError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::Duration;
-use tasks::files;
 use tasks::units::Span;
 use web::token::Token;
 use worlds::{FolderError, Suite, SuiteError, TaskFolder};
@@ -112,7 +111,7 @@ pub fn run(settings: &RunSettings, interrupted: &AtomicBool) -> Result<RunResult
     }
 
     let result = conclude(settings, &agent, (&folder, &workspace), end)?;
-    files::write_json(&folder.path().join("result.json"), &result)?;
+    folder.write_result(&result)?;
     Ok(result)
 }
 
@@ -132,6 +131,20 @@ fn wait_for_scores(
     // A panic there is one here.
     let served = served.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     Ok(served?)
+}
+
+/// The result of the run in the folder of the settings, if it is finished.
+///
+/// # Errors
+/// [`RunError::Usage`] if the folder has another run.
+pub(super) fn finished(settings: &RunSettings) -> Result<Option<RunResult>, RunError> {
+    if !settings.out.join("run.toml").is_file() {
+        return Ok(None);
+    }
+    let agent = AgentFolder::find(&settings.agent)?;
+    let record = RunRecord::new(settings, (&agent.spec().name, agent.digest()))?;
+    let folder = RunFolder::claim(&settings.out, &record)?;
+    Ok(folder.result()?)
 }
 
 fn check_needs(

@@ -18,5 +18,6 @@ mod restarts;
 mod running;
 mod runs;
 mod served;
+mod several;
 mod traces;
 mod uses;
