@@ -6,6 +6,7 @@ mod base;
 mod client;
 mod grading;
 mod output;
+mod recipe;
 mod report;
 mod run;
 mod serve;
@@ -108,11 +109,14 @@ impl PosttrainCli {
             PosttrainCommand::Report(args) => report::report(args),
             PosttrainCommand::Audit(args) => audit::audit(args),
         };
-        result.unwrap_or_else(|error| {
-            output::note(&format!("error: {error:#}"));
-            if error.is::<UsageError>() { exit::USAGE } else { exit::FAULT }
-        })
+        result.unwrap_or_else(|error| refused(&error))
     }
+}
+
+/// Says why a command failed. Its exit code.
+pub(crate) fn refused(error: &anyhow::Error) -> u8 {
+    output::note(&format!("error: {error:#}"));
+    if error.is::<UsageError>() { exit::USAGE } else { exit::FAULT }
 }
 
 /// A mistake of the caller.
@@ -120,6 +124,7 @@ impl PosttrainCli {
 #[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
 
+pub(crate) use recipe::expand;
 pub(crate) use tool::{REFUSED, TOOL, refuse, run as run_tool};
 
 /// The hidden command: becomes the grader of a server.

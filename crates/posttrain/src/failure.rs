@@ -126,15 +126,22 @@ pub fn of_log(text: &str) -> Option<FailureFinding> {
     )
 }
 
-/// What a use of the toolbox amounts to; none if it ended well, or nothing was heard of its end.
+/// Signals that ask a program to end, as the end of the time does: SIGHUP, SIGINT, SIGTERM.
+const ASKED: [i32; 3] = [1, 2, 15];
+
+/// What a use of the toolbox amounts to; none if it ended well, was asked to end, or nothing was heard
+/// of its end.
 pub fn of_use(one: &ToolUse) -> Option<FailureFinding> {
     let end = one.end.as_ref()?;
     let line = format!("use {} of the toolbox, `{}`", one.number, one.program);
     if end.trainer.as_ref().is_some_and(crate::record::TrainerFacts::has_diverged) {
         return Some(Failure::Diverged.because(format!("{line}, had a loss that is not finite")));
     }
-    match (end.code, end.signal) {
+    // A program that answers a signal ends with 128 and its number.
+    let answered = end.code.filter(|code| (129..160).contains(code)).map(|code| code - 128);
+    match (end.code.filter(|_| answered.is_none()), end.signal.or(answered)) {
         (Some(0), _) => None,
+        (_, Some(signal)) if ASKED.contains(&signal) => None,
         (Some(code), _) => {
             Some(Failure::CodeError.because(format!("{line}, ended with code {code}")))
         }

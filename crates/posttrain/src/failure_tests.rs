@@ -83,6 +83,9 @@ fn use_fails_by_its_code_its_signal_or_its_loss() {
     assert_eq!(end(Some(0), None, None), Some(Failure::Diverged));
     assert_eq!(end(Some(2), None, Some(0.5)), Some(Failure::CodeError));
     assert_eq!(end(None, Some(9), Some(0.5)), Some(Failure::Unknown));
+    assert_eq!(end(Some(137), None, Some(0.5)), Some(Failure::Unknown));
+    assert_eq!(end(None, Some(15), Some(0.5)), None, "it was asked to end");
+    assert_eq!(end(Some(143), None, Some(0.5)), None);
     assert_eq!(class(of_use(&tool_use(None))), None);
 }
 

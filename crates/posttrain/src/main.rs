@@ -28,5 +28,8 @@ fn main() -> ExitCode {
         // A closed log is no reason to end.
         .log_internal_errors(false)
         .init();
-    ExitCode::from(cli::PosttrainCli::parse().run())
+    match cli::expand(std::env::args_os().collect()) {
+        Ok(words) => ExitCode::from(cli::PosttrainCli::parse_from(words).run()),
+        Err(error) => ExitCode::from(cli::refused(&error)),
+    }
 }

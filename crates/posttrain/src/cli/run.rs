@@ -9,14 +9,16 @@ use jail::limits::Gpus;
 use jail::program::{Isolation, ProgramLimits};
 use jail::python::{PythonEnv, PythonError};
 use posttrain::agents::Mode;
-use posttrain::run::{RunError, RunGroup, RunResult, RunSettings, run_group};
+use posttrain::run::{RunError, RunGroup, RunPlan, RunResult, RunSettings, run_group};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::num::NonZeroU32;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tasks::units::{ByteSize, Span};
 
 #[derive(Debug, Args)]
+#[command(args_override_self = true)]
 pub(super) struct RunArgs {
     /// The suite, with its sealed half.
     suite: Utf8PathBuf,
@@ -69,12 +71,35 @@ pub(super) struct RunArgs {
     /// A folder of shared libraries for `rl` in the toolbox, such as `torch/lib` of a Python.
     #[arg(long, value_name = "DIR")]
     toolbox_libraries: Option<Utf8PathBuf>,
+    /// Flags from a file: `rlbench-tiny`, `rlbench-paper`, or a TOML file of your own whose keys are
+    /// flags. Flags that are given win.
+    // Replaced by those flags before this parser sees it.
+    #[arg(long, value_name = "NAME|FILE")]
+    config: Option<String>,
+    /// Print what would be run, with the memory that `rl train` plans, and run nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// With `--dry-run`: what a GPU has, such as `141GiB`.
+    #[arg(long, value_name = "SIZE")]
+    gpu_memory: Option<ByteSize>,
     #[command(flatten)]
     grading: GradingArgs,
 }
 
 impl RunArgs {
+    /// The tasks; none for all of the suite.
+    fn tasks(&self) -> Option<Vec<String>> {
+        (self.task != "all").then(|| vec![self.task.clone()])
+    }
+
+    fn all_seeds(&self) -> Vec<u64> {
+        (0..u64::from(self.seeds.get())).map(|more| self.seed + more).collect()
+    }
+
     fn settings(&self) -> Result<RunSettings> {
+        if self.config.is_some() {
+            return Err(UsageError("give --config once".to_owned()).into());
+        }
         let program = this_program()?;
         let beside = program.parent().unwrap_or(Utf8Path::new("/"));
         let python = match PythonEnv::locate() {
@@ -127,6 +152,9 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
             .context("failed to watch for signals")?;
     }
     let settings = args.settings()?;
+    if args.dry_run {
+        return dry_run(args, &settings);
+    }
     if args.task == "all" || args.seeds.get() > 1 {
         return run_several(args, &settings, &interrupted);
     }
@@ -152,13 +180,49 @@ fn stopped(error: RunError) -> Result<u8> {
     }
 }
 
+/// Prints what would be run.
+fn dry_run(args: &RunArgs, settings: &RunSettings) -> Result<u8> {
+    let plan = match RunPlan::new(settings, args.tasks().as_deref(), &args.all_seeds()) {
+        Ok(plan) => plan,
+        Err(error) => return stopped(error),
+    };
+    for (name, value) in plan.lines() {
+        output::line(&format!("{name:22}  {value}"))?;
+    }
+    let Some(memory) = args.gpu_memory else { return Ok(exit::SUCCESS) };
+    let rl = settings.toolbox.join("rl");
+    if !rl.is_file() {
+        let what =
+            format!("`{rl}` is not there, and it plans memory; name its folder with --toolbox");
+        return Err(UsageError(what).into());
+    }
+    // `rl train` is on one GPU; with two, the other one grades.
+    let mut planned = Command::new(&rl);
+    planned.args(["plan", "--model", settings.base.as_str(), "--memory", &memory.to_string()]);
+    if let Some(libraries) = &settings.libraries {
+        planned.env("LD_LIBRARY_PATH", libraries);
+    }
+    let planned = planned.output().with_context(|| format!("failed to start `{rl}`"))?;
+    let text = String::from_utf8_lossy(&planned.stdout);
+    output::line(&format!("\nmemory of `rl train` on a GPU of {memory}:\n{}", text.trim_end()))?;
+    if !planned.status.success() {
+        let said = String::from_utf8_lossy(&planned.stderr);
+        return Err(UsageError(format!("`rl plan` refused: {}", said.trim())).into());
+    }
+    let graded = settings.device.strip_prefix("cuda:");
+    let trained = settings.limits.gpus.to_string();
+    let shares = graded.is_some_and(|index| trained.split(',').any(|gpu| gpu == index));
+    output::line(if shares {
+        "grading is on a GPU of the agent: while it trains there, a submission is answered `busy`"
+    } else {
+        "grading is on no GPU of the agent: both can work at the same time"
+    })?;
+    Ok(exit::SUCCESS)
+}
+
 /// Carries out a run for each task and seed, and reports on all of them.
 fn run_several(args: &RunArgs, settings: &RunSettings, interrupted: &AtomicBool) -> Result<u8> {
-    let seeds = (0..u64::from(args.seeds.get())).map(|more| args.seed + more).collect();
-    let tasks = match args.task.as_str() {
-        "all" => None,
-        task => Some(vec![task.to_owned()]),
-    };
+    let (tasks, seeds) = (args.tasks(), args.all_seeds());
     let mut code = exit::SUCCESS;
     let group = RunGroup { settings: settings.clone(), tasks, seeds };
     let folders = run_group(&group, interrupted, |folder, result| {

@@ -103,12 +103,10 @@ impl RunFiles {
             Some(Err(_)) | None => (Vec::new(), None),
         };
         let end = sealed.join(AGENT_END);
-        let end = match end.is_file() {
-            true => {
-                Some(serde_json::from_slice(&fs::read(&end)?).map_err(|error| form(&end, &error))?)
-            }
-            false => None,
+        let read_end = || -> Result<AgentEnd, ReportError> {
+            serde_json::from_slice(&fs::read(&end)?).map_err(|error| form(&end, &error))
         };
+        let end = end.is_file().then(read_end).transpose()?;
         let text = |path: &str| fs::read_to_string(folder.join(path)).ok();
         let agent = text("agent/agent.toml").and_then(|text| AgentSpec::from_toml(&text).ok());
         let task =

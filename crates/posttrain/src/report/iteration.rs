@@ -221,9 +221,9 @@ fn named(change: &CodeChange) -> String {
 fn diff(changes: &[CodeChange]) -> String {
     let all: String = changes.iter().map(CodeChange::diff).collect();
     let lines: Vec<&str> = all.lines().collect();
-    let mut text = lines[..lines.len().min(CONTEXT)].join("\n");
-    if lines.len() > CONTEXT {
-        text += &format!("\n… {} more lines", lines.len() - CONTEXT);
+    let shown = lines[..lines.len().min(CONTEXT)].join("\n");
+    match lines.len().saturating_sub(CONTEXT) {
+        0 => shown,
+        more => format!("{shown}\n… {more} more lines"),
     }
-    text
 }

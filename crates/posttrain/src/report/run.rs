@@ -6,7 +6,7 @@ use crate::agents::{HeldBy, Mode};
 use crate::audit::final_gains;
 use crate::audit::metrics::Metrics;
 use crate::failure::{self, FailureFinding, RunEnd};
-use crate::ledger::Protocol;
+use crate::ledger::{Protocol, State};
 use crate::record::{CodeChange, Moment, ToolUse};
 use crate::route::{Route, RouteFinding, adopted, attempted, closes_its_loop};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -173,8 +173,7 @@ impl RunReport {
             seed: record.seed,
             budget_s: record.budget_ms as f64 / 1000.0,
             timestamp: files.lines.first().map(|line| line.entry.time.clone()),
-            duration_s: files.ledger.as_ref().map_or(0, |ledger| ledger.elapsed_ms()) as f64
-                / 1000.0,
+            duration_s: files.ledger.as_ref().map_or(0, State::elapsed_ms) as f64 / 1000.0,
             gains: files.ledger.as_ref().and_then(|ledger| final_gains(&files.sealed(), ledger)),
             metrics,
             compliance,
@@ -241,14 +240,7 @@ fn compliance(
 ) -> Compliance {
     let mode = files.record.mode;
     let is_over = files.state() == RunState::Finished;
-    let mode_kept = match mode {
-        Mode::Free => Some(true),
-        Mode::SftOnly => {
-            let keeps = online.is_none() && tried.iter().all(|route| route.is_supervised());
-            (is_over || !keeps).then_some(keeps)
-        }
-        Mode::RlOriented => (is_over || online.is_some()).then_some(online.is_some()),
-    };
+    let mode_kept = mode_kept(mode, is_over, tried, online.is_some());
     let mut findings: Vec<String> = files
         .audit
         .iter()
@@ -268,5 +260,42 @@ fn compliance(
         strict_online_rl: online,
         clean: files.audit.as_ref().map(|_| findings.is_empty()),
         findings,
+    }
+}
+
+/// Whether a run keeps to its mode: what it tried, and whether strict online reinforcement learning shows.
+/// None while that is open: before the end, or where a way of training cannot be named.
+fn mode_kept(mode: Mode, is_over: bool, tried: &BTreeSet<Route>, is_online: bool) -> Option<bool> {
+    let breaks = |route: &Route| !route.is_supervised() && *route != Route::Other;
+    match mode {
+        Mode::Free => Some(true),
+        Mode::SftOnly if is_online || tried.iter().any(breaks) => Some(false),
+        Mode::SftOnly => (is_over && !tried.contains(&Route::Other)).then_some(true),
+        Mode::RlOriented => (is_over || is_online).then_some(is_online),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mode_is_kept_broken_or_open() {
+        let kept = |mode, is_over, tried: &[Route], is_online| {
+            mode_kept(mode, is_over, &tried.iter().copied().collect(), is_online)
+        };
+        for (mode, is_over, tried, is_online, expected) in [
+            (Mode::Free, false, &[Route::Grpo][..], true, Some(true)),
+            (Mode::SftOnly, true, &[Route::Sft, Route::Rft], false, Some(true)),
+            (Mode::SftOnly, false, &[Route::Sft], false, None),
+            (Mode::SftOnly, true, &[Route::Sft, Route::Other], false, None),
+            (Mode::SftOnly, false, &[Route::Dpo], false, Some(false)),
+            (Mode::SftOnly, true, &[Route::Sft], true, Some(false)),
+            (Mode::RlOriented, true, &[Route::Sft], false, Some(false)),
+            (Mode::RlOriented, false, &[Route::Sft], false, None),
+            (Mode::RlOriented, false, &[Route::Grpo], true, Some(true)),
+        ] {
+            assert_eq!(kept(mode, is_over, tried, is_online), expected, "{mode} {tried:?}");
+        }
     }
 }

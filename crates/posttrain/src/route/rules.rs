@@ -110,15 +110,15 @@ fn of_stages(attempt: &Attempt<'_>) -> Option<RouteFinding> {
     let routes = attempt.stages.iter().rev().map(|stage| refined(stage, attempt.uses));
     let chain = without_repeats(routes);
     let because = attempt.stages.iter().map(|stage| {
-        let updates = stage.updates.map_or(String::new(), |count| format!(", {count} updates"));
+        let updates = stage.updates.map_or(String::new(), |count| format!(", {}", updates(count)));
         format!("`{}` is a folder of {}{updates}", stage.folder, refined(stage, attempt.uses))
     });
     let online = attempt.stages.iter().find(|stage| {
         stage.route.is_policy_gradient() && stage.updates.is_some_and(|count| count > 0)
     });
     let online = online.map(|stage| {
-        let updates = stage.updates.unwrap_or_default();
-        format!("`{}`: {updates} updates of {}", stage.folder, stage.route)
+        let made = updates(stage.updates.unwrap_or_default());
+        format!("`{}`: {made} of {}", stage.folder, stage.route)
     });
     Some(RouteFinding {
         route: refined(last, attempt.uses),
@@ -127,6 +127,10 @@ fn of_stages(attempt: &Attempt<'_>) -> Option<RouteFinding> {
         because: because.collect(),
         online,
     })
+}
+
+fn updates(count: u64) -> String {
+    if count == 1 { "1 update".to_owned() } else { format!("{count} updates") }
 }
 
 /// Imitation of what `rl sample` drew from the policy is imitation of own successes.
@@ -151,7 +155,7 @@ fn of_uses(attempt: &Attempt<'_>) -> Option<RouteFinding> {
     let wrote = |one: &&ToolUse| one.out().is_some_and(|out| is_inside(path, out));
     // What wrote the model, or else the last one that ended well.
     let ended_well = |one: &&ToolUse| one.end.is_some() && !one.has_failed();
-    let one = trained().filter(wrote).last().or_else(|| trained().filter(ended_well).last())?;
+    let one = trained().rfind(wrote).or_else(|| trained().rfind(ended_well))?;
     let route = one.route()?;
     let updates = one.end.as_ref().and_then(|end| end.trainer.as_ref()?.updates);
     let is_online = route.is_policy_gradient() && updates.is_some_and(|count| count > 0);

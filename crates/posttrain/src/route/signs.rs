@@ -2,7 +2,7 @@
 
 use super::code::{flat, has_word, is_code, lines};
 use super::kind::Route;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Lines below a condition in which something is kept.
 const NEAR: usize = 4;
@@ -118,7 +118,7 @@ pub fn in_code<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> BTree
     let shows = |signs: &&[&str]| signs.iter().all(|sign| has(&text, &flat, sign));
     let mut found: BTreeSet<Route> = SIGNS
         .iter()
-        .filter(|(_, alternatives)| alternatives.iter().any(|signs| shows(&signs)))
+        .filter(|(_, alternatives)| alternatives.iter().any(&shows))
         .map(|(route, _)| *route)
         .collect();
     if found.contains(&Route::Sft)
@@ -193,19 +193,19 @@ pub fn key_lines<'a>(
     files: impl IntoIterator<Item = (&'a str, &'a str)>,
     route: Route,
 ) -> Vec<String> {
-    let mut words: BTreeMap<&str, ()> = BTreeMap::new();
+    let mut words: BTreeSet<&str> = BTreeSet::new();
     for (_, alternatives) in SIGNS.iter().filter(|(known, _)| *known == route) {
-        words.extend(alternatives.iter().flat_map(|signs| signs.iter().map(|sign| (*sign, ()))));
+        words.extend(alternatives.iter().copied().flatten());
     }
     if route == Route::Rft {
-        words.extend(SAMPLING.iter().chain(&SUCCESS).map(|word| (*word, ())));
+        words.extend(SAMPLING.iter().chain(&SUCCESS));
     }
-    words.extend(["learning_rate", "epochs", "lr"].map(|word| (word, ())));
+    words.extend(["learning_rate", "epochs", "lr"]);
     let mut found = Vec::new();
     for (path, text) in files.into_iter().filter(|(path, _)| is_code(path)) {
         for (number, line) in lines(text) {
             let flat = flat(&line);
-            if words.keys().any(|word| has(&line, &flat, word)) && found.len() < KEY_LINES {
+            if words.iter().any(|word| has(&line, &flat, word)) && found.len() < KEY_LINES {
                 let line: String = line.trim().chars().take(KEY_LENGTH).collect();
                 found.push(format!("{path}:{number}: {line}"));
             }

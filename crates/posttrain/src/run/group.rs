@@ -39,12 +39,11 @@ pub fn run_group(
     interrupted: &AtomicBool,
     mut hand_over: impl FnMut(&Utf8Path, Result<&RunResult, &RunError>) -> std::io::Result<()>,
 ) -> Result<Vec<Utf8PathBuf>, RunError> {
-    let tasks = match &group.tasks {
-        Some(tasks) => tasks.clone(),
-        None => {
-            let suite = Suite::open(&group.settings.suite)?;
-            suite.tasks().iter().map(|task| task.id.to_string()).collect()
-        }
+    let tasks = if let Some(tasks) = &group.tasks {
+        tasks.clone()
+    } else {
+        let suite = Suite::open(&group.settings.suite)?;
+        suite.tasks().iter().map(|task| task.id.to_string()).collect()
     };
     let out = &group.settings.out;
     if out.join("run.toml").exists() {

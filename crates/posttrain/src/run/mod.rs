@@ -14,6 +14,7 @@
 
 mod folder;
 mod group;
+mod plan;
 mod result;
 mod settings;
 mod story;
@@ -21,6 +22,7 @@ mod watch;
 
 pub(crate) use folder::{AGENT_END, AgentEnd, LOG, SNAPSHOTS, USES};
 pub use group::{RunGroup, run_group};
+pub use plan::RunPlan;
 pub use result::{IsolationReport, RunResult};
 pub(crate) use settings::RunRecord;
 pub use settings::RunSettings;

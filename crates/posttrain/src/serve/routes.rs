@@ -112,7 +112,7 @@ pub(super) async fn receive(
         return Err(Answer::error(StatusCode::BAD_REQUEST, message).into_response());
     }
     let arrival = Arrival::new(shared).map_err(|reason| turned_away(&reason))?;
-    let work = tokio::task::spawn_blocking(move || arrival.submit(model_path, note));
+    let work = tokio::task::spawn_blocking(move || arrival.submit(&model_path, note));
     work.await.map_err(|error| {
         tracing::error!(%error, "a submission was not handled");
         Answer::error(StatusCode::SERVICE_UNAVAILABLE, OURS).into_response()

@@ -70,3 +70,28 @@ fn seeds_that_were_interrupted_go_on_and_more_of_them_can_follow() {
     let one = runs.run(agent.as_str(), &["--seed", "3"]);
     assert_eq!(one.status.code(), Some(2), "the folder has several");
 }
+
+#[test]
+fn dry_run_of_a_recipe_prints_the_plan_and_runs_nothing() {
+    let runs = Runs::new();
+    let tools = runs.place.path("tools");
+    fs::create_dir_all(&tools).unwrap();
+    fs::write(tools.join("rl"), "#!/bin/sh\necho \"$@\"\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(tools.join("rl"), mode).unwrap();
+    let plan = |flags: &[&str]| {
+        let recipe = ["--config", "rlbench-paper", "--task", "all", "--dry-run", "--seeds", "2"];
+        let more = ["--gpu-memory", "141GiB", "--toolbox", tools.as_str(), "--budget", "12h"];
+        let output = runs.run("scripted/copy", &[&recipe[..], &more, flags].concat());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let one = plan(&[]);
+    assert!(one.contains("12: arithmetic, programs"), "{one}");
+    assert!(one.contains("12 hours each, 144 hours in all; grading counts"), "{one}");
+    assert!(one.contains("134 items of at most 25 turns"), "{one}");
+    assert!(one.contains("plan --model") && one.contains("--memory 141GiB"), "{one}");
+    assert!(one.contains("answered `busy`"), "{one}");
+    assert!(plan(&["--device", "cuda:1"]).contains("at the same time"));
+    assert!(!runs.out().exists(), "nothing was made");
+}

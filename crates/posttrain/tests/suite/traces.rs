@@ -18,7 +18,7 @@ const WORK: &str = "from pathlib import Path\n\
 
 /// HumanEval, 82 items: 62.20 → 2.44 (SFT with another prompt than the evaluation's) → 43.90 (the
 /// evaluation's) → 79.27 (GRPO) → 76.83 → 84.15 (imitation of verified own answers).
-const HUMANEVAL: &str = r##"
+const HUMANEVAL: &str = r#"
 sft = '''from trl import SFTTrainer
 PROMPT = "Instruct: {task}"
 learning_rate = 2e-5
@@ -45,7 +45,7 @@ learning_rate = 1e-6
 SFTTrainer(load(os.environ["MODEL_PATH"]), args(learning_rate), kept).train()
 '''
 work("rft-1", 69 / 82, rft=rft)
-"##;
+"#;
 
 /// ALFWorld, 134 games: 8.96 → 14.93 → 16.42 (few examples) → 19.40 (synthetic episodes with the
 /// engine's verb) → 45.52 (own successes) → 95.52 (the evaluation's few-shot text) → 96.27 → 97.76.
