@@ -6,9 +6,12 @@ mod base;
 mod client;
 mod grading;
 mod output;
+mod recipe;
+mod report;
 mod run;
 mod serve;
 mod suite;
+mod tool;
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -74,12 +77,19 @@ enum PosttrainCommand {
     Time(client::TimeArgs),
     /// Run an agent on a task: in a box of its own, with a grading server beside it.
     ///
-    /// Started again with the same flags, an interrupted run goes on.
+    /// Started again with the same flags, an interrupted run goes on. With `--task all` or `--seeds`,
+    /// several runs follow each other, and a report on all of them is written.
     ///
     /// Example: posttrain run suite --task household --agent scripted/sft --base base --budget 10m --out run
     Run(Box<run::RunArgs>),
     /// List the agents that are part of this program.
     Agents(agents::AgentsArgs),
+    /// Say what runs did: scores, ways of training, failures, and whether they kept to their mode.
+    ///
+    /// Writes a page and tables. Runs may be going on, interrupted, or without any submission.
+    ///
+    /// Example: posttrain report run-1 run-2 --out report
+    Report(report::ReportArgs),
     /// Check the ledger and the results of a run, and compute its metrics anew.
     Audit(audit::AuditArgs),
 }
@@ -96,19 +106,26 @@ impl PosttrainCli {
             PosttrainCommand::Time(args) => client::time(args),
             PosttrainCommand::Run(args) => run::run(args),
             PosttrainCommand::Agents(args) => agents::agents(args),
+            PosttrainCommand::Report(args) => report::report(args),
             PosttrainCommand::Audit(args) => audit::audit(args),
         };
-        result.unwrap_or_else(|error| {
-            output::note(&format!("error: {error:#}"));
-            if error.is::<UsageError>() { exit::USAGE } else { exit::FAULT }
-        })
+        result.unwrap_or_else(|error| refused(&error))
     }
+}
+
+/// Says why a command failed. Its exit code.
+pub(crate) fn refused(error: &anyhow::Error) -> u8 {
+    output::note(&format!("error: {error:#}"));
+    if error.is::<UsageError>() { exit::USAGE } else { exit::FAULT }
 }
 
 /// A mistake of the caller.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
+
+pub(crate) use recipe::expand;
+pub(crate) use tool::{REFUSED, TOOL, refuse, run as run_tool};
 
 /// The hidden command: becomes the grader of a server.
 pub(crate) fn launch(words: impl Iterator<Item = OsString>) -> ExitCode {

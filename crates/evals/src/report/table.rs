@@ -72,7 +72,7 @@ impl ReportTable {
     }
 
     /// The table as a part of a page.
-    pub(super) fn html(&self) -> Markup {
+    pub fn html(&self) -> Markup {
         let table = html! {
             table {
                 tr {

@@ -8,14 +8,14 @@ use crate::ledger::{Aggregate, LedgerError, Scored, SealedEntry, State, read_lin
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::statistics::bootstrap;
 use fs_err as fs;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use tasks::stream::Stream;
 use worlds::Part;
 
 /// Something that is not as the server left it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The file.
     pub file: Utf8PathBuf,
@@ -167,6 +167,13 @@ fn contradiction(
 }
 
 fn interval(folder: &Utf8Path, state: &State) -> Option<(f64, f64)> {
+    let stream = Stream::root(0).child("posttrain").child("interval");
+    bootstrap(&final_gains(folder, state)?, stream).map(|bootstrap| bootstrap.interval)
+}
+
+/// By how much the best submission is better than the base on each test item. None before the final
+/// scores, without a valid submission, or where the score is no mean.
+pub(crate) fn final_gains(folder: &Utf8Path, state: &State) -> Option<Vec<f64>> {
     if state.facts().aggregate != Aggregate::Mean || state.next_final().is_some() {
         return None;
     }
@@ -175,17 +182,7 @@ fn interval(folder: &Utf8Path, state: &State) -> Option<(f64, f64)> {
     let results = folder.join("results");
     let read = |model| Results::read(&results, Part::Test, model).ok().flatten();
     let ((best, _), (base, _)) = (read(model)?, read(state.facts().base)?);
-    let gains: Vec<f64> = best
-        .items
-        .iter()
-        .zip(&base.items)
-        .map(|(one, other)| match state.facts().direction {
-            worlds::Direction::Higher => one.score - other.score,
-            worlds::Direction::Lower => other.score - one.score,
-        })
-        .collect();
-    let stream = Stream::root(0).child("posttrain").child("interval");
-    bootstrap(&gains, stream).map(|bootstrap| bootstrap.interval)
+    Some(crate::failure::gains(&base.items, &best.items, state.facts().direction))
 }
 
 /// An error with its reasons.

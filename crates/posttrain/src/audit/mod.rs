@@ -3,4 +3,5 @@
 mod check;
 pub mod metrics;
 
+pub(crate) use check::final_gains;
 pub use check::{AuditError, AuditReport, Finding, audit};

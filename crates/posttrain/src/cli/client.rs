@@ -57,25 +57,37 @@ impl ServerArgs {
                 "the token of the run is missing: set GRADING_TOKEN, or give --token".to_owned(),
             )
         })?;
-        let config = ureq::Agent::config_builder().http_status_as_error(false);
-        let agent: ureq::Agent = config.timeout_global(limit).build().into();
-        let url = format!("{}{path}", self.url.trim_end_matches('/'));
-        let authorization = format!("Bearer {token}");
-        let sent = match body {
-            Some(body) => agent
-                .post(&url)
-                .header("authorization", authorization)
-                .content_type("application/json")
-                .send(body.to_string()),
-            None => agent.get(&url).header("authorization", authorization).call(),
-        };
-        let mut response = sent.with_context(|| format!("failed to reach the server at {url}"))?;
-        let status = response.status();
-        let text = response.body_mut().read_to_string().context("failed to read the answer")?;
-        let answer: Value = serde_json::from_str(&text)
-            .with_context(|| format!("the server's answer, of status {status}, is no JSON"))?;
-        Ok((status.is_success(), answer))
+        ask(&self.url, token, path, body, limit)
     }
+}
+
+/// Sends a request to the server at `url`, with this body if it has one. Whether its status is one of
+/// success, and the answer.
+pub(super) fn ask(
+    url: &str,
+    token: &str,
+    path: &str,
+    body: Option<&Value>,
+    limit: Option<Duration>,
+) -> Result<(bool, Value)> {
+    let config = ureq::Agent::config_builder().http_status_as_error(false);
+    let agent: ureq::Agent = config.timeout_global(limit).build().into();
+    let url = format!("{}{path}", url.trim_end_matches('/'));
+    let authorization = format!("Bearer {token}");
+    let sent = match body {
+        Some(body) => agent
+            .post(&url)
+            .header("authorization", authorization)
+            .content_type("application/json")
+            .send(body.to_string()),
+        None => agent.get(&url).header("authorization", authorization).call(),
+    };
+    let mut response = sent.with_context(|| format!("failed to reach the server at {url}"))?;
+    let status = response.status();
+    let text = response.body_mut().read_to_string().context("failed to read the answer")?;
+    let answer: Value = serde_json::from_str(&text)
+        .with_context(|| format!("the server's answer, of status {status}, is no JSON"))?;
+    Ok((status.is_success(), answer))
 }
 
 pub(super) fn submit(args: &SubmitArgs) -> Result<u8> {

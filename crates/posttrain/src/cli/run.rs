@@ -9,18 +9,20 @@ use jail::limits::Gpus;
 use jail::program::{Isolation, ProgramLimits};
 use jail::python::{PythonEnv, PythonError};
 use posttrain::agents::Mode;
-use posttrain::run::{RunError, RunResult, RunSettings};
+use posttrain::run::{RunError, RunGroup, RunPlan, RunResult, RunSettings, run_group};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::num::NonZeroU32;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tasks::units::{ByteSize, Span};
 
 #[derive(Debug, Args)]
+#[command(args_override_self = true)]
 pub(super) struct RunArgs {
     /// The suite, with its sealed half.
     suite: Utf8PathBuf,
-    /// The task.
+    /// The task, or `all`: each of the suite in a run of its own.
     #[arg(long)]
     task: String,
     /// The agent: one of `posttrain agents`, or a folder with `agent.toml`.
@@ -29,7 +31,7 @@ pub(super) struct RunArgs {
     /// The base model, a folder in Hugging Face's form.
     #[arg(long, value_name = "DIR")]
     base: Utf8PathBuf,
-    /// The folder of the run; a run that is there goes on.
+    /// The folder of the run; a run that is there goes on. Of several runs, the folder of their folders.
     #[arg(long, value_name = "DIR")]
     out: Utf8PathBuf,
     /// How the agent may train: `free`, `sft-only`, `rl-oriented`.
@@ -38,6 +40,9 @@ pub(super) struct RunArgs {
     /// What the agent gets as `SEED`.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Runs of each task, with the seeds from `--seed` on, one after another.
+    #[arg(long, value_name = "COUNT", default_value = "1")]
+    seeds: NonZeroU32,
     /// How the agent is kept apart from this machine: `t1` or `t2`, the weakest tier that is accepted,
     /// or `none`.
     #[arg(long, default_value = "t2")]
@@ -66,12 +71,35 @@ pub(super) struct RunArgs {
     /// A folder of shared libraries for `rl` in the toolbox, such as `torch/lib` of a Python.
     #[arg(long, value_name = "DIR")]
     toolbox_libraries: Option<Utf8PathBuf>,
+    /// Flags from a file: `rlbench-tiny`, `rlbench-paper`, or a TOML file of your own whose keys are
+    /// flags. Flags that are given win.
+    // Replaced by those flags before this parser sees it.
+    #[arg(long, value_name = "NAME|FILE")]
+    config: Option<String>,
+    /// Print what would be run, with the memory that `rl train` plans, and run nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// With `--dry-run`: what a GPU has, such as `141GiB`.
+    #[arg(long, value_name = "SIZE")]
+    gpu_memory: Option<ByteSize>,
     #[command(flatten)]
     grading: GradingArgs,
 }
 
 impl RunArgs {
+    /// The tasks; none for all of the suite.
+    fn tasks(&self) -> Option<Vec<String>> {
+        (self.task != "all").then(|| vec![self.task.clone()])
+    }
+
+    fn all_seeds(&self) -> Vec<u64> {
+        (0..u64::from(self.seeds.get())).map(|more| self.seed + more).collect()
+    }
+
     fn settings(&self) -> Result<RunSettings> {
+        if self.config.is_some() {
+            return Err(UsageError("give --config once".to_owned()).into());
+        }
         let program = this_program()?;
         let beside = program.parent().unwrap_or(Utf8Path::new("/"));
         let python = match PythonEnv::locate() {
@@ -123,19 +151,109 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))
             .context("failed to watch for signals")?;
     }
-    let result = match posttrain::run::run(&args.settings()?, &interrupted) {
+    let settings = args.settings()?;
+    if args.dry_run {
+        return dry_run(args, &settings);
+    }
+    if args.task == "all" || args.seeds.get() > 1 {
+        return run_several(args, &settings, &interrupted);
+    }
+    let result = match posttrain::run::run(&settings, &interrupted) {
         Ok(result) => result,
-        Err(error @ (RunError::Usage(_) | RunError::Agent(_))) => {
-            return Err(UsageError(with_reasons(&error)).into());
-        }
-        Err(error @ RunError::Interrupted) => {
-            output::note(&error.to_string());
-            return Ok(exit::INTERRUPTED);
-        }
-        Err(error) => return Err(error.into()),
+        Err(error) => return stopped(error),
     };
     print(&result)?;
     Ok(if result.findings.is_empty() { exit::SUCCESS } else { exit::FINDINGS })
+}
+
+/// Ends because of an error.
+fn stopped(error: RunError) -> Result<u8> {
+    match error {
+        error @ (RunError::Usage(_) | RunError::Agent(_)) => {
+            Err(UsageError(with_reasons(&error)).into())
+        }
+        error @ RunError::Interrupted => {
+            output::note(&error.to_string());
+            Ok(exit::INTERRUPTED)
+        }
+        error => Err(error.into()),
+    }
+}
+
+/// Prints what would be run.
+fn dry_run(args: &RunArgs, settings: &RunSettings) -> Result<u8> {
+    let plan = match RunPlan::new(settings, args.tasks().as_deref(), &args.all_seeds()) {
+        Ok(plan) => plan,
+        Err(error) => return stopped(error),
+    };
+    for (name, value) in plan.lines() {
+        output::line(&format!("{name:22}  {value}"))?;
+    }
+    let Some(memory) = args.gpu_memory else { return Ok(exit::SUCCESS) };
+    let rl = settings.toolbox.join("rl");
+    if !rl.is_file() {
+        let what =
+            format!("`{rl}` is not there, and it plans memory; name its folder with --toolbox");
+        return Err(UsageError(what).into());
+    }
+    // `rl train` is on one GPU; with two, the other one grades.
+    let mut planned = Command::new(&rl);
+    planned.args(["plan", "--model", settings.base.as_str(), "--memory", &memory.to_string()]);
+    if let Some(libraries) = &settings.libraries {
+        planned.env("LD_LIBRARY_PATH", libraries);
+    }
+    let planned = planned.output().with_context(|| format!("failed to start `{rl}`"))?;
+    let text = String::from_utf8_lossy(&planned.stdout);
+    output::line(&format!("\nmemory of `rl train` on a GPU of {memory}:\n{}", text.trim_end()))?;
+    if !planned.status.success() {
+        let said = String::from_utf8_lossy(&planned.stderr);
+        return Err(UsageError(format!("`rl plan` refused: {}", said.trim())).into());
+    }
+    let graded = settings.device.strip_prefix("cuda:");
+    let trained = settings.limits.gpus.to_string();
+    let shares = graded.is_some_and(|index| trained.split(',').any(|gpu| gpu == index));
+    output::line(if shares {
+        "grading is on a GPU of the agent: while it trains there, a submission is answered `busy`"
+    } else {
+        "grading is on no GPU of the agent: both can work at the same time"
+    })?;
+    Ok(exit::SUCCESS)
+}
+
+/// Carries out a run for each task and seed, and reports on all of them.
+fn run_several(args: &RunArgs, settings: &RunSettings, interrupted: &AtomicBool) -> Result<u8> {
+    let (tasks, seeds) = (args.tasks(), args.all_seeds());
+    let mut code = exit::SUCCESS;
+    let group = RunGroup { settings: settings.clone(), tasks, seeds };
+    let folders = run_group(&group, interrupted, |folder, result| {
+        let name = folder.file_name().unwrap_or_default();
+        match result {
+            Ok(result) => {
+                output::line(&format!("--- {name}"))?;
+                print(result).map_err(std::io::Error::other)?;
+                if !result.findings.is_empty() && code == exit::SUCCESS {
+                    code = exit::FINDINGS;
+                }
+            }
+            Err(error) => {
+                output::note(&format!("error: {name}: {}", with_reasons(error)));
+                code = exit::FAULT;
+            }
+        }
+        Ok(())
+    });
+    let folders = match folders {
+        Ok(folders) => folders,
+        Err(error) => return stopped(error),
+    };
+    if !folders.is_empty() {
+        let written = posttrain::report::write(&folders, &settings.out.join("report"))?;
+        for table in posttrain::report::scores(&written.groups) {
+            output::line(&format!("\n{}", table.markdown()))?;
+        }
+        output::line(&format!("page        {}", written.page))?;
+    }
+    Ok(code)
 }
 
 fn print(result: &RunResult) -> Result<()> {

@@ -84,6 +84,7 @@ impl ServeArgs {
             launcher: this_program()?,
             until_final: self.until_final,
             code: None,
+            uses: None,
         })
     }
 }

@@ -72,6 +72,16 @@ impl OutputFolder {
         Ok(SubmittedFolder { folder })
     }
 
+    /// The path below this folder that is meant by `path`; none if it is none.
+    pub(crate) fn below(&self, path: &str) -> Option<Utf8PathBuf> {
+        self.inside(path).ok()
+    }
+
+    /// The folder itself.
+    pub(crate) fn fd(&self) -> &OwnedFd {
+        &self.folder
+    }
+
     /// The path below this folder that is meant by `path`.
     fn inside(&self, path: &str) -> Result<Utf8PathBuf, Refusal> {
         let refused = |what: &str| {

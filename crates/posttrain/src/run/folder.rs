@@ -1,12 +1,26 @@
 //! The folder of a run, and what of an earlier start is in it.
 
+use super::result::RunResult;
 use super::settings::RunRecord;
 use super::story::RunError;
+use crate::record::CodeSnapshots;
+use crate::workspace::Workspace;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use jail::program::ProgramReport;
 use serde::{Deserialize, Serialize};
 use tasks::files;
+
+/// What came of a run.
+const RESULT: &str = "result.json";
+/// How its agent ended, in the sealed folder.
+pub(crate) const AGENT_END: &str = "agent.json";
+/// What the agent printed.
+pub(crate) const LOG: &str = "agent.log";
+/// Its code at each submission.
+pub(crate) const SNAPSHOTS: &str = "snapshots";
+/// Its uses of the toolbox.
+pub(crate) const USES: &str = "uses.jsonl";
 
 /// The folder of a run.
 #[derive(Debug)]
@@ -18,9 +32,9 @@ pub(super) struct RunFolder {
 /// again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct AgentEnd {
-    pub(super) isolation: super::IsolationReport,
-    pub(super) report: ProgramReport,
+pub(crate) struct AgentEnd {
+    pub(crate) isolation: super::IsolationReport,
+    pub(crate) report: ProgramReport,
 }
 
 impl RunFolder {
@@ -61,12 +75,36 @@ impl RunFolder {
 
     /// The file that the agent's output is added to.
     pub(super) fn log(&self) -> Result<fs::File, RunError> {
-        Ok(fs::OpenOptions::new().create(true).append(true).open(self.path.join("agent.log"))?)
+        Ok(fs::OpenOptions::new().create(true).append(true).open(self.path.join(LOG))?)
+    }
+
+    /// Where the agent's code is kept.
+    pub(super) fn snapshots(&self, workspace: &Workspace) -> CodeSnapshots {
+        let log = Some(self.path.join(LOG));
+        CodeSnapshots::new(workspace.code(), self.path.join(SNAPSHOTS), log)
+    }
+
+    /// The record of the toolbox.
+    pub(super) fn uses(&self) -> Utf8PathBuf {
+        self.path.join(USES)
+    }
+
+    /// What came of the run, if it is finished.
+    pub(super) fn result(&self) -> std::io::Result<Option<RunResult>> {
+        let file = self.path.join(RESULT);
+        if !file.exists() {
+            return Ok(None);
+        }
+        Ok(Some(serde_json::from_slice(&fs::read(file)?)?))
+    }
+
+    pub(super) fn write_result(&self, result: &RunResult) -> std::io::Result<()> {
+        files::write_json(&self.path.join(RESULT), result)
     }
 
     /// How the agent ended, if it did.
     pub(super) fn agent_end(&self) -> Result<Option<AgentEnd>, RunError> {
-        let file = self.sealed().join("agent.json");
+        let file = self.sealed().join(AGENT_END);
         if !file.exists() {
             return Ok(None);
         }
@@ -74,6 +112,6 @@ impl RunFolder {
     }
 
     pub(super) fn write_agent_end(&self, end: &AgentEnd) -> Result<(), RunError> {
-        Ok(files::write_json(&self.sealed().join("agent.json"), end)?)
+        Ok(files::write_json(&self.sealed().join(AGENT_END), end)?)
     }
 }

@@ -13,7 +13,7 @@ use std::fmt;
 pub(super) const VERSION: u32 = 1;
 
 /// What came of a run, as `result.json` has it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     pub(super) version: u32,
     /// The task.

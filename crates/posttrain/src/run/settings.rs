@@ -65,27 +65,27 @@ pub struct RunSettings {
 /// What of the settings makes a run what it is: a run that is started again must have the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RunRecord {
-    version: u32,
-    task: String,
-    agent: String,
-    agent_hash: Digest,
-    base: String,
-    suite: Utf8PathBuf,
-    mode: Mode,
-    seed: u64,
-    budget_ms: u64,
-    clock: ClockMode,
-    protocol: Protocol,
-    isolation: String,
-    memory: String,
-    processes: u64,
+pub(crate) struct RunRecord {
+    pub(crate) version: u32,
+    pub(crate) task: String,
+    pub(crate) agent: String,
+    pub(crate) agent_hash: Digest,
+    pub(crate) base: String,
+    pub(crate) suite: Utf8PathBuf,
+    pub(crate) mode: Mode,
+    pub(crate) seed: u64,
+    pub(crate) budget_ms: u64,
+    pub(crate) clock: ClockMode,
+    pub(crate) protocol: Protocol,
+    pub(crate) isolation: String,
+    pub(crate) memory: String,
+    pub(crate) processes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    cpus: Option<u32>,
-    gpus: String,
-    disk: String,
-    device: String,
-    grader: Vec<String>,
+    pub(crate) cpus: Option<u32>,
+    pub(crate) gpus: String,
+    pub(crate) disk: String,
+    pub(crate) device: String,
+    pub(crate) grader: Vec<String>,
 }
 
 impl RunRecord {

@@ -7,7 +7,7 @@ use super::watch::{LOOK, Start, boxed_python, libraries_seen, watch};
 use crate::agents::{AgentError, AgentFolder, Need};
 use crate::audit::{AuditError, audit};
 use crate::clock::ClockMode;
-use crate::record::CodeSnapshots;
+use crate::record::Moment;
 use crate::serve::{GradingServer, Phase, RunHandle, ServeConfig, ServeError};
 use crate::workspace::{Instructions, Toolbox, ToolboxError, Workspace};
 use jail::limits::Gpus;
@@ -15,7 +15,6 @@ use jail::program::{Isolation, ProgramError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::Duration;
-use tasks::files;
 use tasks::units::Span;
 use web::token::Token;
 use worlds::{FolderError, Suite, SuiteError, TaskFolder};
@@ -111,8 +110,8 @@ pub fn run(settings: &RunSettings, interrupted: &AtomicBool) -> Result<RunResult
         return Err(RunError::Interrupted);
     }
 
-    let result = conclude(settings, &agent, &folder, end)?;
-    files::write_json(&folder.path().join("result.json"), &result)?;
+    let result = conclude(settings, &agent, (&folder, &workspace), end)?;
+    folder.write_result(&result)?;
     Ok(result)
 }
 
@@ -132,6 +131,20 @@ fn wait_for_scores(
     // A panic there is one here.
     let served = served.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     Ok(served?)
+}
+
+/// The result of the run in the folder of the settings, if it is finished.
+///
+/// # Errors
+/// [`RunError::Usage`] if the folder has another run.
+pub(super) fn finished(settings: &RunSettings) -> Result<Option<RunResult>, RunError> {
+    if !settings.out.join("run.toml").is_file() {
+        return Ok(None);
+    }
+    let agent = AgentFolder::find(&settings.agent)?;
+    let record = RunRecord::new(settings, (&agent.spec().name, agent.digest()))?;
+    let folder = RunFolder::claim(&settings.out, &record)?;
+    Ok(folder.result()?)
 }
 
 fn check_needs(
@@ -207,20 +220,24 @@ fn serve_config(
         device_lock: settings.device_lock.clone(),
         launcher: settings.program.clone(),
         until_final: true,
-        code: Some(CodeSnapshots {
-            code: workspace.code(),
-            folder: folder.path().join("snapshots"),
-        }),
+        code: Some(folder.snapshots(workspace)),
+        uses: Some(folder.uses()),
     })
 }
 
 fn conclude(
     settings: &RunSettings,
     agent: &AgentFolder,
-    folder: &RunFolder,
+    (folder, workspace): (&RunFolder, &Workspace),
     end: Option<AgentEnd>,
 ) -> Result<RunResult, RunError> {
     let audited = audit(&folder.sealed(), None)?;
+    let submissions = audited.metrics.as_ref().map_or(0, |metrics| metrics.submissions);
+    let snapshots = folder.snapshots(workspace);
+    if let Err(error) = snapshots.take(Moment::End(submissions), Vec::new()) {
+        // As at submissions: it bears on no score.
+        tracing::warn!(%error, "the agent's code could not be kept");
+    }
     let (isolation, ended) = match end {
         Some(AgentEnd { isolation, report }) => (isolation, Some(report)),
         None => (IsolationReport::new(settings.isolation.to_string(), None), None),

@@ -53,6 +53,8 @@ pub struct ServeConfig {
     pub until_final: bool,
     /// Where the agent's code is kept as it was at each submission.
     pub code: Option<CodeSnapshots>,
+    /// Where uses of the toolbox are written down, if they are.
+    pub uses: Option<Utf8PathBuf>,
 }
 
 /// Why a server did not start, or ended.

@@ -17,6 +17,7 @@ mod routes;
 mod server;
 mod shared;
 mod submit;
+mod uses;
 mod views;
 mod worker;
 

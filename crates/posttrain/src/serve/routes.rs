@@ -5,6 +5,7 @@ use super::answers::{self, Answer, OURS};
 use super::release;
 use super::shared::Shared;
 use super::submit::{Arrival, Received, TurnedAway};
+use super::uses;
 use crate::ledger::Outcome;
 use axum::Router;
 use axum::extract::{Path, Request, State};
@@ -46,6 +47,7 @@ pub(super) fn router(shared: &Arc<Shared>, guard: Guard) -> Router {
         .route("/v1/submissions/{id}", get(submission))
         .route("/v1/time", get(time))
         .route("/v1/task", get(task))
+        .route("/v1/uses", post(uses::report))
         .route("/submit", post(release::submit))
         .route("/time", get(release::time))
         .fallback(unknown)
@@ -110,7 +112,7 @@ pub(super) async fn receive(
         return Err(Answer::error(StatusCode::BAD_REQUEST, message).into_response());
     }
     let arrival = Arrival::new(shared).map_err(|reason| turned_away(&reason))?;
-    let work = tokio::task::spawn_blocking(move || arrival.submit(model_path, note));
+    let work = tokio::task::spawn_blocking(move || arrival.submit(&model_path, note));
     work.await.map_err(|error| {
         tracing::error!(%error, "a submission was not handled");
         Answer::error(StatusCode::SERVICE_UNAVAILABLE, OURS).into_response()

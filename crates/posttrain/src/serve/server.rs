@@ -10,6 +10,7 @@ use crate::digest::Digest;
 use crate::grade::{GraderCommand, Grading};
 use crate::intake::{BaseModel, Intake, ModelStore, OutputFolder};
 use crate::ledger::{Ledger, LedgerError, RunFacts};
+use crate::record::UseLog;
 use fs_err as fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
@@ -97,7 +98,8 @@ impl GradingServer {
         let operator = listen_to_operator(&config)?;
         let page = (task.spec().without_seed(), task.description()?);
         let (sender, doors) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared::new(config, page, intake, grading, ledger, sender));
+        let uses = config.uses.as_deref().map(UseLog::open).transpose()?;
+        let shared = Arc::new(Shared::new(config, page, intake, grading, (ledger, uses), sender));
         Ok(Self { shared, listener, operator, doors, address })
     }
 

@@ -7,6 +7,7 @@ use crate::fault::Fault;
 use crate::grade::Grading;
 use crate::intake::Intake;
 use crate::ledger::{EndReason, Event, Ledger, LedgerError, State};
+use crate::record::UseLog;
 use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,6 +56,8 @@ pub(super) struct Shared {
     /// Held while a snapshot is taken: one at a time.
     pub(super) snapshots: Mutex<()>,
     run: Mutex<Run>,
+    /// The record of the toolbox, where there is one.
+    pub(super) uses: Option<Mutex<UseLog>>,
     /// Wakes the worker.
     woken: Condvar,
     /// The number of the last line; rises with each.
@@ -75,7 +78,7 @@ impl Shared {
         (spec, description): (TaskSpec, String),
         intake: Intake,
         grading: Grading,
-        ledger: Ledger,
+        (ledger, uses): (Ledger, Option<UseLog>),
         doors: mpsc::UnboundedSender<TcpListener>,
     ) -> Self {
         let lines = watch::Sender::new(ledger.head().0);
@@ -87,6 +90,7 @@ impl Shared {
             grading,
             snapshots: Mutex::new(()),
             run: Mutex::new(Run { ledger, arriving: 0, end_asked: None }),
+            uses: uses.map(Mutex::new),
             woken: Condvar::new(),
             lines,
             stopping: AtomicBool::new(false),

@@ -3,6 +3,7 @@
 use super::shared::{Run, Shared};
 use crate::intake::IntakeError;
 use crate::ledger::{Event, RequestFacts, SubmittedModel};
+use crate::record::{Moment, lineage};
 use crate::refusal::Refusal;
 use std::sync::{Arc, PoisonError};
 
@@ -60,14 +61,14 @@ impl Arrival {
     }
 
     /// Takes a snapshot and writes the submission down. Blocks for as long as that takes.
-    pub(super) fn submit(self, model_path: String, note: Option<String>) -> Received {
+    pub(super) fn submit(self, model_path: &str, note: Option<String>) -> Received {
         let shared = &self.shared;
         let used_ms = self.used_ms;
         let one_at_a_time = shared.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
-        let admitted = shared.intake.admit(&model_path);
+        let admitted = shared.intake.admit(model_path);
         let mut run = shared.run();
         let id = run.ledger.state().next_id();
-        let request = RequestFacts { model_path, note, used_ms };
+        let request = RequestFacts { model_path: model_path.to_owned(), note, used_ms };
         let (event, received) = match admitted {
             Ok(admitted) => {
                 let same = run.ledger.state().all_waiting().find_map(|(id, submission)| {
@@ -92,7 +93,8 @@ impl Arrival {
         let appended = shared.append(&mut run, event);
         drop(run);
         if let Some(code) = shared.config.code.as_ref().filter(|_| appended.is_ok())
-            && let Err(error) = code.take(id)
+            && let Err(error) =
+                code.take(Moment::Submission(id), lineage(&shared.intake.output, model_path))
         {
             // It says how the agent came there, and nothing about the score.
             tracing::warn!(%error, id, "the agent's code could not be kept");

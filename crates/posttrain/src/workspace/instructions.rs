@@ -115,7 +115,8 @@ impl Instructions<'_> {
                  models. Leaving the workspace, or interfering with the server. The hosts of the network cannot \
                  be reached.\n\n\
                  ## What is recorded\n\n\
-                 Every submission with its time, hash and score; `code/` at each of them; what you print.\n";
+                 Every submission with its time, hash and score; `code/` at each of them; what you print; uses of \
+                 `rl`, with their settings and losses.\n";
         text
     }
 }

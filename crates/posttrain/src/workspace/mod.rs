@@ -21,4 +21,4 @@ mod toolbox;
 pub use environment::{AgentPlaces, RunInfo, environment};
 pub use instructions::Instructions;
 pub use layout::Workspace;
-pub use toolbox::{Toolbox, ToolboxError};
+pub use toolbox::{REFUSED, TOOL, Toolbox, ToolboxError};

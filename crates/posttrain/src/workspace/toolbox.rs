@@ -1,7 +1,8 @@
 //! The programs that an agent finds on its path.
 //!
 //! The programs themselves lie in `toolbox/programs`; what is on the path are wrappers, which set what a
-//! program needs and refuse what the mode of the run rules out.
+//! program needs, refuse what the mode of the run rules out, and have uses of trainers written down
+//! ([`crate::record`]). An agent can call a program past its wrapper, and then nothing of this happens.
 
 use crate::agents::Mode;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -16,6 +17,12 @@ const PROGRAMS: [&str; 4] = ["rl", "posttrain", "sandbox", "libjail.so"];
 const LIBRARIES: &str = "lib";
 /// Of these, the ones that are on the path.
 const ON_PATH: [&str; 2] = ["rl", "posttrain"];
+
+/// The first argument with which the wrapper of a trainer calls `posttrain`, to have it started and the
+/// use written down.
+pub const TOOL: &str = "__toolbox";
+/// The same, to have a use refused.
+pub const REFUSED: &str = "__toolbox-refused";
 
 /// The programs of a toolbox, on the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,19 +145,28 @@ impl Toolbox {
 /// What is left of the time.
 const TIMER: &str = "#!/bin/sh\nexec \"${0%/*}/posttrain\" time \"$@\"\n";
 
+/// How a wrapper begins to name the folder of the programs.
+const PROGRAMS_OF: &str = "\"${0%/*}/../programs";
+
 /// A script that starts a program of the toolbox.
 fn wrapper(name: &str, mode: Mode, libraries: Option<&Utf8Path>) -> String {
     let mut lines = vec!["#!/bin/sh".to_owned()];
     if let ("rl", Some((commands, why))) = (name, mode.refused_commands()) {
         let commands = commands.join("|");
         // The reason is a constant of ours, without quotes.
-        lines.push(format!("case \"$1\" in {commands}) echo 'error: {why}' >&2; exit 2;; esac"));
+        lines.push(format!(
+            "case \"$1\" in {commands}) exec {PROGRAMS_OF}/posttrain\" {REFUSED} '{why}' {name} \"$@\";; esac"
+        ));
     }
     if let ("rl", Some(libraries)) = (name, libraries) {
         let quoted = libraries.as_str().replace('\'', "'\\''");
         lines.push(format!("export LD_LIBRARY_PATH='{quoted}'"));
     }
-    lines.push(format!("exec \"${{0%/*}}/../programs/{name}\" \"$@\"\n"));
+    lines.push(if name == "posttrain" {
+        format!("exec {PROGRAMS_OF}/{name}\" \"$@\"\n")
+    } else {
+        format!("exec {PROGRAMS_OF}/posttrain\" {TOOL} {PROGRAMS_OF}/{name}\" \"$@\"\n")
+    });
     lines.join("\n")
 }
 
@@ -172,7 +188,14 @@ mod tests {
         let real = folder.join("real");
         fs::create_dir_all(&real).unwrap();
         write_program(&real.join("rl"), "#!/bin/sh\necho \"$LD_LIBRARY_PATH:$1:$2\"\n").unwrap();
-        let found = Toolbox::find(&real, Utf8Path::new("/bin/true"), Some(&real)).unwrap();
+        // As `posttrain` does it.
+        let posttrain = real.join("posttrain");
+        let text = format!(
+            "#!/bin/sh\ncase \"$1\" in {TOOL}) shift; exec \"$@\";; \
+             {REFUSED}) echo \"$2\" >&2; exit 2;; esac\n"
+        );
+        write_program(&posttrain, &text).unwrap();
+        let found = Toolbox::find(&real, &posttrain, Some(&real)).unwrap();
         assert!(found.has("rl") && found.has("posttrain") && !found.has("sandbox"));
         let toolbox = folder.join("toolbox");
         let at = |boxed| found.libraries_seen(boxed).unwrap().unwrap();

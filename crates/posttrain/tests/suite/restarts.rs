@@ -69,9 +69,7 @@ fn terminated_server_leaves_no_grader_and_goes_on_when_started_again() {
     let mut server = started(&place, &[]);
     place.grader("hang");
     assert_eq!(server.post("/v1/submit", &json!({"model_path": model})).0, 202);
-    until("the grading", || place.path("control/child").is_file());
-    let child = fs::read_to_string(place.path("control/child")).unwrap().parse().unwrap();
-    let child = Process::from_pid(child).unwrap();
+    let child = Process::from_pid(hanging_child(&place)).unwrap();
     assert!(server.terminate().success());
     let began = Instant::now();
     while child.is_there() {
@@ -106,6 +104,13 @@ fn servers_that_share_a_device_grade_one_after_the_other() {
     assert_eq!(words, ["begin", "done", "begin", "done"]);
 }
 
+/// The process that a hanging grader started, once the grader has written it down.
+fn hanging_child(place: &Place) -> u32 {
+    let read = || fs::read_to_string(place.path("control/child")).ok()?.parse().ok();
+    until("the grading", || read().is_some());
+    read().unwrap()
+}
+
 #[test]
 fn killed_server_takes_its_grader_along() {
     let place = Place::new();
@@ -113,7 +118,7 @@ fn killed_server_takes_its_grader_along() {
     let mut server = started(&place, &[]);
     place.grader("hang");
     assert_eq!(server.post("/v1/submit", &json!({"model_path": model})).0, 202);
-    until("the grading", || place.path("control/child").is_file());
+    let child = hanging_child(&place);
     let log = fs::read_to_string(place.path("control/log")).unwrap();
     let pid = log.lines().last().unwrap().rsplit(' ').next().unwrap().parse().unwrap();
     let grader = Process::from_pid(pid).unwrap();
@@ -124,8 +129,7 @@ fn killed_server_takes_its_grader_along() {
         std::thread::sleep(Duration::from_millis(10));
     }
     // What it had started is ours to end here.
-    let child = fs::read_to_string(place.path("control/child")).unwrap();
-    let child = rustix::process::Pid::from_raw(child.parse().unwrap()).unwrap();
+    let child = rustix::process::Pid::from_raw(child.try_into().unwrap()).unwrap();
     let _ = rustix::process::kill_process(child, rustix::process::Signal::KILL);
 }
 

@@ -35,11 +35,13 @@ impl Runs {
         folder
     }
 
-    /// The command line of a run of this agent on the task `household`.
+    /// The command line of a run of this agent, on the task `household` if no flag names another.
     pub(crate) fn command(&self, agent: &str, flags: &[&str]) -> Command {
+        let task = if flags.contains(&"--task") { &[][..] } else { &["--task", "household"] };
         let mut command = Command::new(PROGRAM);
         command
-            .args(["run", suite().as_str(), "--task", "household", "--agent", agent])
+            .args(["run", suite().as_str(), "--agent", agent])
+            .args(task)
             .args(["--base", self.place.path("base").as_str(), "--out", self.out().as_str()])
             .args(["--memory", "1GiB"])
             .args(if flags.contains(&"--budget") { &[][..] } else { &["--budget", "60s"] })

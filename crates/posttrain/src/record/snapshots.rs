@@ -1,13 +1,17 @@
-//! The agent's code as it was at each submission, by content.
+//! The agent's code as it was at each submission and at the end, by content.
 //!
 //! ```text
-//! snapshots/0003.json          {version, submission, hash, files: [{path, hash, bytes}], left_out}
+//! snapshots/0003.json          {version, submission, hash, files: [{path, hash, bytes}], left_out, log_bytes, stages}
+//! snapshots/0003.diff          what changed since the snapshot before
+//! snapshots/end.json, .diff    the same at the end, with the number that the next submission would have had
 //! snapshots/files/<hash>       the content of a file; equal contents are kept once
 //! ```
 //!
 //! The folder belongs to the agent, so nothing of it is trusted: no link is followed, and there are
 //! bounds on what is read. What is beyond them is named, and not kept.
 
+use super::changes::changes;
+use super::trainer::TrainerFacts;
 use crate::digest::Digest;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -29,22 +33,34 @@ const ENTRIES: usize = 10_000;
 const DEPTH: usize = 16;
 /// Paths that are named as left out.
 const NAMED: usize = 64;
+/// Bytes of a written diff.
+const DIFF: usize = 1 << 20;
+/// The name of what is taken at the end.
+const END: &str = "end";
 
 /// Where an agent's code is, and where it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeSnapshots {
-    /// The agent's folder.
-    pub code: Utf8PathBuf,
-    /// The folder of snapshots.
-    pub folder: Utf8PathBuf,
+    code: Utf8PathBuf,
+    folder: Utf8PathBuf,
+    log: Option<Utf8PathBuf>,
 }
 
-/// The files of one snapshot.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// When a snapshot is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// At the submission of this number.
+    Submission(u64),
+    /// At the end, after this many submissions.
+    End(u64),
+}
+
+/// What is kept of one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CodeSnapshot {
     version: u32,
-    /// The submission that it was taken at.
+    /// The submission that it was taken at; at the end, the number that the next one would have had.
     pub submission: u64,
     /// The hash of the list of files: equal ones have the same code.
     pub hash: Digest,
@@ -52,6 +68,12 @@ pub struct CodeSnapshot {
     pub files: Vec<CodeFile>,
     /// What was not kept: links, large files, what is beyond the bounds. At most 64 are named.
     pub left_out: Vec<String>,
+    /// Bytes that the agent had printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_bytes: Option<u64>,
+    /// The stages that led to the submitted model, the last one first, as the files beside it tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<TrainerFacts>,
 }
 
 /// A file of a snapshot.
@@ -67,11 +89,16 @@ pub struct CodeFile {
 }
 
 impl CodeSnapshots {
-    /// Keeps the code as it is now, for a submission.
+    /// Of the agent's folder `code`, in `folder`. `log` is the file with what the agent prints.
+    pub fn new(code: Utf8PathBuf, folder: Utf8PathBuf, log: Option<Utf8PathBuf>) -> Self {
+        Self { code, folder, log }
+    }
+
+    /// Keeps the code as it is now, and beside it what files tell of the submitted model's stages.
     ///
     /// # Errors
     /// An I/O error of reading the agent's folder or of writing ours.
-    pub fn take(&self, submission: u64) -> io::Result<CodeSnapshot> {
+    pub fn take(&self, moment: Moment, stages: Vec<TrainerFacts>) -> io::Result<CodeSnapshot> {
         let store = self.folder.join("files");
         fs::create_dir_all(&store)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -84,10 +111,53 @@ impl CodeSnapshots {
         left_out.sort();
         left_out.truncate(NAMED);
         let hash = Digest::of(&serde_json::to_vec(&files)?);
-        let snapshot = CodeSnapshot { version: VERSION, submission, hash, files, left_out };
-        files::write_json(&self.folder.join(format!("{submission:04}.json")), &snapshot)?;
+        let (submission, name) = match moment {
+            Moment::Submission(number) => (number, number_name(number)),
+            Moment::End(count) => (count + 1, END.to_owned()),
+        };
+        let log_bytes = self.log.as_ref().and_then(|log| Some(fs::metadata(log).ok()?.len()));
+        let version = VERSION;
+        let snapshot =
+            CodeSnapshot { version, submission, hash, files, left_out, log_bytes, stages };
+        let before = (1..submission).rev().find_map(|number| self.read_one(&number_name(number)));
+        let mut diff = String::new();
+        for change in changes(self, before.as_ref(), &snapshot)? {
+            diff += &change.diff();
+            if diff.len() > DIFF {
+                diff.truncate(diff.floor_char_boundary(DIFF));
+                diff += "\n[cut]\n";
+                break;
+            }
+        }
+        files::write_atomic(&self.folder.join(format!("{name}.diff")), diff.as_bytes())?;
+        files::write_json(&self.folder.join(format!("{name}.json")), &snapshot)?;
         Ok(snapshot)
     }
+
+    /// The snapshot of a moment, if it was taken.
+    pub fn read(&self, moment: Moment) -> Option<CodeSnapshot> {
+        match moment {
+            Moment::Submission(number) => self.read_one(&number_name(number)),
+            Moment::End(_) => self.read_one(END),
+        }
+    }
+
+    fn read_one(&self, name: &str) -> Option<CodeSnapshot> {
+        serde_json::from_slice(&fs::read(self.folder.join(format!("{name}.json"))).ok()?).ok()
+    }
+
+    /// The content of a file that is kept; none if it is no text.
+    ///
+    /// # Errors
+    /// An I/O error naming the file.
+    pub fn text(&self, hash: Digest) -> io::Result<Option<String>> {
+        let bytes = fs::read(self.folder.join("files").join(hash.to_string()))?;
+        Ok(String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')))
+    }
+}
+
+fn number_name(number: u64) -> String {
+    format!("{number:04}")
 }
 
 /// A snapshot that is being taken.
@@ -172,17 +242,20 @@ mod tests {
         std::os::unix::fs::symlink(folder.join("secret"), code.join("link")).unwrap();
         std::os::unix::fs::symlink("/", code.join("root")).unwrap();
         fs::File::create(code.join("huge")).unwrap().set_len(FILE + 1).unwrap();
-        let snapshots = CodeSnapshots { code: code.clone(), folder: folder.join("snapshots") };
-        let first = snapshots.take(1).unwrap();
+        let snapshots = CodeSnapshots::new(code.clone(), folder.join("snapshots"), None);
+        let take = |number| snapshots.take(Moment::Submission(number), Vec::new()).unwrap();
+        let first = take(1);
         let paths: Vec<&str> = first.files.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["deep/er/a.py", "train.py"]);
         assert_eq!(first.left_out, ["huge", "link", "root"]);
-        assert_eq!(snapshots.take(2).unwrap().hash, first.hash);
+        assert_eq!(take(2).hash, first.hash);
         fs::write(code.join("train.py"), "print(3)").unwrap();
-        assert_ne!(snapshots.take(3).unwrap().hash, first.hash);
+        assert_ne!(take(3).hash, first.hash);
         let contents = fs::read_dir(folder.join("snapshots/files")).unwrap().count();
         assert_eq!(contents, 3, "each content once");
         let text = fs::read(folder.join("snapshots/0001.json")).unwrap();
         assert_eq!(serde_json::from_slice::<CodeSnapshot>(&text).unwrap(), first);
+        assert_eq!(snapshots.read(Moment::Submission(1)), Some(first));
+        assert_eq!(snapshots.read(Moment::End(3)), None);
     }
 }
