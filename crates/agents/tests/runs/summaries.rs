@@ -83,7 +83,7 @@ fn settings(input_tokens: u32) -> ScaffoldSettings {
 
 fn small() -> Fixture {
     let mut fixture = Fixture::new();
-    fixture.view.page = "A task.\n".to_owned();
+    "A task.\n".clone_into(&mut fixture.view.page);
     fixture
 }
 
@@ -183,7 +183,7 @@ fn messages(sample: &Sample) -> Vec<Message> {
 #[test]
 fn samples_of_a_summarised_run_are_what_the_agent_read_and_each_turn_is_trained_on_once() {
     let (mut fixture, store) = guided();
-    fixture.view.page = "A task.\n".to_owned();
+    "A task.\n".clone_into(&mut fixture.view.page);
     let advised = Some((Arc::clone(&store), vec![0, 5]));
     let player = Summarising { advised, ..Summarising::default() };
     fixture.play("run", &settings(1000), &player).unwrap();

@@ -18,7 +18,7 @@ const BLIND: u64 = 10;
 /// the turn has a part in it.
 pub fn is_blind(conversation: &ConversationId, turn: u32) -> bool {
     let stream = Stream::root(0).child("review").child(conversation.as_str());
-    stream.index(turn.into()).seed() % BLIND == 0
+    stream.index(turn.into()).seed().is_multiple_of(BLIND)
 }
 
 /// What a rule or a judge says of a turn.
