@@ -24,8 +24,10 @@ pub mod report;
 pub mod route;
 pub mod run;
 pub mod serve;
+mod task_set;
 pub mod workspace;
 
 pub use digest::{BadDigest, Digest};
 pub use fault::Fault;
 pub use refusal::{Refusal, RefusalCode};
+pub use task_set::{ALL_TASKS, TaskSet, TaskSetError};

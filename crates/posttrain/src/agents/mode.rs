@@ -14,6 +14,8 @@ pub enum Mode {
     SftOnly,
     /// Updates by reward are to be the main means; a supervised warm-up is allowed.
     RlOriented,
+    /// Whatever it likes, for one model that does all tasks.
+    Multi,
 }
 
 /// What holds an agent to its mode.
@@ -30,12 +32,12 @@ pub enum HeldBy {
 
 /// A word that is no mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no mode; one of free, sft-only, rl-oriented")]
+#[error("`{0}` is no mode; one of free, sft-only, rl-oriented, multi")]
 pub struct UnknownMode(String);
 
 impl Mode {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Free, Self::SftOnly, Self::RlOriented];
+    pub const ALL: [Self; 4] = [Self::Free, Self::SftOnly, Self::RlOriented, Self::Multi];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -43,13 +45,15 @@ impl Mode {
             Self::Free => "free",
             Self::SftOnly => "sft-only",
             Self::RlOriented => "rl-oriented",
+            Self::Multi => "multi",
         }
     }
 
     /// What holds an agent to it.
     pub fn held_by(self) -> HeldBy {
         match self {
-            Self::Free => HeldBy::Nothing,
+            // One model is all that can be submitted.
+            Self::Free | Self::Multi => HeldBy::Nothing,
             Self::SftOnly => HeldBy::Toolbox,
             Self::RlOriented => HeldBy::Instructions,
         }
@@ -62,7 +66,7 @@ impl Mode {
                 &["train", "prefer"],
                 "this run is in the mode sft-only: supervised losses alone; use `rl sft`",
             )),
-            Self::Free | Self::RlOriented => None,
+            Self::Free | Self::RlOriented | Self::Multi => None,
         }
     }
 
@@ -78,6 +82,10 @@ impl Mode {
                 "Updates driven by reward are to be the main means: rollouts by the current weights, a \
                  reward, a gradient, again. A supervised warm-up is allowed. Say in \
                  `reports/summary.md` where in your code that loop closes."
+            }
+            Self::Multi => {
+                "Make one model that does all tasks. Each submission is graded on every task, and its score \
+                 is the mean of its scores on them. Train in whatever way you like."
             }
         }
     }

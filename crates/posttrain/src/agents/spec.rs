@@ -135,7 +135,7 @@ impl AgentSpec {
             return wrong("start", "names a program");
         }
         if spec.modes.is_empty() {
-            return wrong("modes", "has at least one of free, sft-only, rl-oriented");
+            return wrong("modes", "has at least one of free, sft-only, rl-oriented, multi");
         }
         if let Some(name) = spec.env.keys().find(|name| RESERVED.contains(&name.as_str())) {
             let what = format!("sets {name}, which the workspace sets");
@@ -165,7 +165,7 @@ mod tests {
             (GOOD.replace("'a'", "'A b'"), "name"),
             (GOOD.replace("['sh']", "[]"), "start"),
             (GOOD.replace("['free']", "[]"), "modes"),
-            (GOOD.replace("['free']", "['multi']"), "multi"),
+            (GOOD.replace("['free']", "['other']"), "other"),
             (format!("{GOOD}needs = ['network']\n"), "host:NAME"),
             (format!("{GOOD}[env]\nGRADING_TOKEN = 'x'\n"), "GRADING_TOKEN"),
             (format!("{GOOD}cmd = 'x'\n"), "cmd"),

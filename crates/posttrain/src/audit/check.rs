@@ -3,12 +3,13 @@
 use super::metrics::{Metrics, scores};
 use crate::digest::Digest;
 use crate::fault::Fault;
-use crate::grade::Results;
+use crate::grade::{Results, task_of, task_scores};
 use crate::ledger::{Aggregate, LedgerError, Scored, SealedEntry, State, read_lines, replay};
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::statistics::bootstrap;
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use tasks::stream::Stream;
@@ -156,9 +157,13 @@ fn contradiction(
     if Digest::of(&bytes) != scored.results {
         return Ok(Some("its hash is not the one in the ledger".to_owned()));
     }
-    let mean = crate::grade::mean(&found.items);
+    let aggregate = state.facts().aggregate;
+    let mean = match aggregate {
+        Aggregate::Tasks => evals::statistics::mean(task_scores(&found.items).into_values()),
+        Aggregate::Mean | Aggregate::Reported => crate::grade::mean(&found.items),
+    };
     if found.score != scored.score
-        || (state.facts().aggregate == Aggregate::Mean && mean != scored.score)
+        || (aggregate != Aggregate::Reported && mean != scored.score)
         || found.items.len() as u64 != scored.items
     {
         return Ok(Some("its items do not add up to the score in the ledger".to_owned()));
@@ -174,7 +179,7 @@ fn interval(folder: &Utf8Path, state: &State) -> Option<(f64, f64)> {
 /// By how much the best submission is better than the base on each test item. None before the final
 /// scores, without a valid submission, or where the score is no mean.
 pub(crate) fn final_gains(folder: &Utf8Path, state: &State) -> Option<Vec<f64>> {
-    if state.facts().aggregate != Aggregate::Mean || state.next_final().is_some() {
+    if state.facts().aggregate == Aggregate::Reported || state.next_final().is_some() {
         return None;
     }
     let best = state.final_id(crate::ledger::Which::Best)?;
@@ -182,7 +187,19 @@ pub(crate) fn final_gains(folder: &Utf8Path, state: &State) -> Option<Vec<f64>> 
     let results = folder.join("results");
     let read = |model| Results::read(&results, Part::Test, model).ok().flatten();
     let ((best, _), (base, _)) = (read(model)?, read(state.facts().base)?);
-    Some(crate::failure::gains(&base.items, &best.items, state.facts().direction))
+    let mut gains = crate::failure::gains(&base.items, &best.items, state.facts().direction);
+    if state.facts().aggregate == Aggregate::Tasks {
+        // So weighted, the mean over items is the mean over tasks.
+        let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
+        for item in &best.items {
+            *counts.entry(task_of(&item.id)).or_default() += 1.0;
+        }
+        let even = best.items.len() as f64 / counts.len() as f64;
+        for (gain, item) in gains.iter_mut().zip(&best.items) {
+            *gain *= even / counts[task_of(&item.id)];
+        }
+    }
+    Some(gains)
 }
 
 /// An error with its reasons.

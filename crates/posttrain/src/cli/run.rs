@@ -10,6 +10,7 @@ use jail::program::{Isolation, ProgramLimits};
 use jail::python::{PythonEnv, PythonError};
 use posttrain::agents::Mode;
 use posttrain::run::{RunError, RunGroup, RunPlan, RunResult, RunSettings, run_group};
+use posttrain::{ALL_TASKS, TaskSetError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::num::NonZeroU32;
 use std::process::Command;
@@ -22,7 +23,7 @@ use tasks::units::{ByteSize, Span};
 pub(super) struct RunArgs {
     /// The suite, with its sealed half.
     suite: Utf8PathBuf,
-    /// The task, or `all`: each of the suite in a run of its own.
+    /// The task, or `all`: each of the suite in a run of its own, or with `--mode multi` all in one.
     #[arg(long)]
     task: String,
     /// The agent: one of `posttrain agents`, or a folder with `agent.toml`.
@@ -34,7 +35,7 @@ pub(super) struct RunArgs {
     /// The folder of the run; a run that is there goes on. Of several runs, the folder of their folders.
     #[arg(long, value_name = "DIR")]
     out: Utf8PathBuf,
-    /// How the agent may train: `free`, `sft-only`, `rl-oriented`.
+    /// How the agent may train: `free`, `sft-only`, `rl-oriented`; or `multi`: one model for all tasks.
     #[arg(long, default_value = "free")]
     mode: Mode,
     /// What the agent gets as `SEED`.
@@ -87,9 +88,14 @@ pub(super) struct RunArgs {
 }
 
 impl RunArgs {
+    /// Whether each task has a run of its own.
+    fn is_of_all(&self) -> bool {
+        self.task == ALL_TASKS && self.mode != Mode::Multi
+    }
+
     /// The tasks; none for all of the suite.
     fn tasks(&self) -> Option<Vec<String>> {
-        (self.task != "all").then(|| vec![self.task.clone()])
+        (!self.is_of_all()).then(|| vec![self.task.clone()])
     }
 
     fn all_seeds(&self) -> Vec<u64> {
@@ -155,7 +161,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
     if args.dry_run {
         return dry_run(args, &settings);
     }
-    if args.task == "all" || args.seeds.get() > 1 {
+    if args.is_of_all() || args.seeds.get() > 1 {
         return run_several(args, &settings, &interrupted);
     }
     let result = match posttrain::run::run(&settings, &interrupted) {
@@ -169,7 +175,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
 /// Ends because of an error.
 fn stopped(error: RunError) -> Result<u8> {
     match error {
-        error @ (RunError::Usage(_) | RunError::Agent(_)) => {
+        error @ (RunError::Usage(_) | RunError::Agent(_) | RunError::Tasks(TaskSetError::Mode)) => {
             Err(UsageError(with_reasons(&error)).into())
         }
         error @ RunError::Interrupted => {

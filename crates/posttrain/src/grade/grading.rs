@@ -13,7 +13,7 @@ use std::io::ErrorKind;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use tasks::task::TaskId;
-use worlds::Part;
+use worlds::{Part, Sizes};
 
 /// Attempts at a grading: a fault of ours is tried again once.
 const ATTEMPTS: u32 = 2;
@@ -30,15 +30,24 @@ fn clear(folder: &Utf8Path) -> std::io::Result<()> {
     }
 }
 
+/// A task that models are graded on.
+#[derive(Debug, Clone)]
+pub struct GradedTask {
+    /// Its folder, with the sealed half.
+    pub folder: Utf8PathBuf,
+    /// Its name.
+    pub id: TaskId,
+    /// How many items each part has.
+    pub sizes: Sizes,
+}
+
 /// Everything that a grading needs but the model.
 #[derive(Debug)]
 pub struct Grading {
     /// How the grader is started.
     pub command: GraderCommand,
-    /// The folder of the task, with its sealed half.
-    pub task: Utf8PathBuf,
-    /// Its name.
-    pub id: TaskId,
+    /// The tasks: one, or several that one model is graded on.
+    pub tasks: Vec<GradedTask>,
     /// How the score follows from those of the items.
     pub aggregate: Aggregate,
     /// The device, as the grader calls it.
@@ -69,7 +78,7 @@ impl From<std::io::Error> for GradeEnd {
 }
 
 impl Grading {
-    /// Scores `model` on the `items` items of a part. A content that has results is not graded again.
+    /// Scores `model` on the items of a part. A content that has results is not graded again.
     ///
     /// # Errors
     /// [`GradeEnd`].
@@ -77,16 +86,31 @@ impl Grading {
         &self,
         model: &SealedModel,
         part: Part,
-        items: u64,
         stopping: &AtomicBool,
     ) -> Result<Scored, GradeEnd> {
         let kept = Results::read(&self.results, part, model.digest()).map_err(GradeEnd::Fault)?;
         if let Some((_, scored)) = kept {
             return Ok(scored);
         }
+        let mut all = Vec::new();
+        for task in &self.tasks {
+            all.push(self.grade_task(task, model, part, stopping)?);
+        }
+        let no_task = || GradeEnd::Fault(std::io::Error::other("there is no task").into());
+        let results = Results::join(all).ok_or_else(no_task)?;
+        results.write(&self.results).map_err(GradeEnd::Fault)
+    }
+
+    fn grade_task(
+        &self,
+        task: &GradedTask,
+        model: &SealedModel,
+        part: Part,
+        stopping: &AtomicBool,
+    ) -> Result<Results, GradeEnd> {
         let mut attempt = 1;
         loop {
-            match self.attempt(model, part, items, attempt, stopping) {
+            match self.attempt(task, model, part, attempt, stopping) {
                 Err(GradeEnd::Fault(fault))
                     if attempt < ATTEMPTS && !matches!(fault, Fault::Stopping) =>
                 {
@@ -100,19 +124,20 @@ impl Grading {
 
     fn attempt(
         &self,
+        task: &GradedTask,
         model: &SealedModel,
         part: Part,
-        items: u64,
         attempt: u32,
         stopping: &AtomicBool,
-    ) -> Result<Scored, GradeEnd> {
-        let (task, id) = (self.task.clone(), self.id.clone());
+    ) -> Result<Results, GradeEnd> {
+        let (folder, id, items) =
+            (task.folder.clone(), task.id.clone(), task.sizes.of(part) as u64);
         // Beside the results: what a grader writes may hold sealed items.
         let scratch = self.results.with_file_name(SCRATCH);
         clear(&scratch)?;
         fs::create_dir(&scratch)?;
         let (model_folder, device) = (model.path().to_owned(), self.device.clone());
-        let job = Job::new(task, id, part, items, model_folder, device, scratch.clone());
+        let job = Job::new(folder, id, part, items, model_folder, device, scratch.clone());
         let began = Instant::now();
         let output = child::run(&self.command, &job, stopping);
         clear(&scratch)?;
@@ -129,13 +154,13 @@ impl Grading {
                 Err(GradeEnd::Busy(Busy(busy.chars().take(SHOWN).collect())))
             }
             GraderOutput::Scored { score, items: scores } => {
-                let of = (&self.id, part, items);
+                let of = (&task.id, part, items);
                 let checked = Results::check(model.digest(), of, self.aggregate, score, scores);
                 let unusable = |why| GradeEnd::Fault(Fault::Output { why, said: String::new() });
                 let mut results = checked.map_err(unusable)?;
                 results.seconds = began.elapsed().as_secs_f64();
                 results.attempts = attempt;
-                results.write(&self.results).map_err(GradeEnd::Fault)
+                Ok(results)
             }
         }
     }

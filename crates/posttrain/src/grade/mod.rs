@@ -12,7 +12,7 @@ mod job;
 mod results;
 
 pub use child::{LAUNCH, launch};
-pub use grading::{Busy, GradeEnd, Grading};
+pub use grading::{Busy, GradeEnd, GradedTask, Grading};
 pub use job::{GRADER, GraderCommand, Job};
-pub(crate) use results::mean;
 pub use results::{GraderOutput, ItemScore, Results};
+pub(crate) use results::{mean, task_of, task_scores};

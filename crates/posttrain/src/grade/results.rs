@@ -6,6 +6,7 @@ use crate::ledger::{Aggregate, Scored};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::io;
 use tasks::files;
 use tasks::task::TaskId;
@@ -100,7 +101,7 @@ impl Results {
             return Err("its score is not finite".to_owned());
         }
         let score = match aggregate {
-            Aggregate::Mean => {
+            Aggregate::Mean | Aggregate::Tasks => {
                 let mean = mean(&items);
                 if (mean - score).abs() > TOLERANCE {
                     return Err(format!("its score is {score}, and the mean of its items {mean}"));
@@ -110,6 +111,25 @@ impl Results {
             Aggregate::Reported => score,
         };
         Ok(Self { version: RESULTS_VERSION, model, part, score, seconds: 0.0, attempts: 0, items })
+    }
+
+    /// The results of a model on a part of several tasks: its score is the mean of theirs. Those on one
+    /// task stay as they are, and there are none of none.
+    pub(super) fn join(all: Vec<Self>) -> Option<Self> {
+        let is_one = all.len() == 1;
+        let mut all = all.into_iter();
+        let mut joined = all.next()?;
+        if is_one {
+            return Some(joined);
+        }
+        for more in all {
+            joined.items.extend(more.items);
+            joined.seconds += more.seconds;
+            joined.attempts = joined.attempts.max(more.attempts);
+        }
+        joined.items.sort_by(|one, other| one.id.as_str().cmp(other.id.as_str()));
+        joined.score = evals::statistics::mean(task_scores(&joined.items).into_values());
+        Some(joined)
     }
 
     /// Where the results of a model on a part are kept.
@@ -161,6 +181,21 @@ impl Results {
             attempts: self.attempts,
         }
     }
+}
+
+/// The mean of the items of each task, where a model is graded on several.
+pub(crate) fn task_scores(items: &[ItemScore]) -> BTreeMap<&str, f64> {
+    let mut tasks: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for item in items {
+        tasks.entry(task_of(&item.id)).or_default().push(item.score);
+    }
+    let mean = |scores: Vec<f64>| evals::statistics::mean(scores.into_iter());
+    tasks.into_iter().map(|(task, scores)| (task, mean(scores))).collect()
+}
+
+/// The task that an item is of: what stands before its part and number.
+pub(crate) fn task_of(item: &TaskId) -> &str {
+    item.as_str().rsplitn(3, '-').nth(2).unwrap_or(item.as_str())
 }
 
 /// The mean over items, in their order; 0 without any.
@@ -219,6 +254,32 @@ mod tests {
         ] {
             assert!(check(score, items, count).is_err());
         }
+    }
+
+    #[test]
+    fn score_over_tasks_is_the_mean_of_theirs_however_many_items_they_have() {
+        let results = |task: &str, scores: &[f64]| {
+            let task = TaskId::new(task).unwrap();
+            let id = |number| item_id(&task, Part::Dev, number).unwrap();
+            let item = |(number, score): (usize, &f64)| ItemScore {
+                id: id(number),
+                score: *score,
+                tags: Vec::new(),
+            };
+            let items: Vec<ItemScore> = scores.iter().enumerate().map(item).collect();
+            let of = (&task, Part::Dev, scores.len() as u64);
+            Results::check(Digest::ZERO, of, Aggregate::Tasks, mean(&items), items).unwrap()
+        };
+        let joined = Results::join(vec![
+            results("shop", &[1.0]),
+            results("day-shifts", &[0.0, 0.0, 1.0, 0.0]),
+        ]);
+        let joined = joined.unwrap();
+        assert_eq!(joined.score, 0.625);
+        let scores = task_scores(&joined.items);
+        assert_eq!(scores, BTreeMap::from([("day-shifts", 0.25), ("shop", 1.0)]));
+        assert_eq!(joined.items.len(), 5);
+        assert_eq!(Results::join(Vec::new()), None);
     }
 
     #[test]

@@ -109,8 +109,6 @@ impl RunFiles {
         let end = end.is_file().then(read_end).transpose()?;
         let text = |path: &str| fs::read_to_string(folder.join(path)).ok();
         let agent = text("agent/agent.toml").and_then(|text| AgentSpec::from_toml(&text).ok());
-        let task =
-            text("workspace/data/task.toml").and_then(|text| TaskSpec::from_toml(&text).ok());
         Ok(Self {
             record,
             agent,
@@ -119,7 +117,7 @@ impl RunFiles {
             lines,
             end,
             uses: read_uses(&folder.join(USES))?,
-            forbidden: task.map(|task| task.forbidden).unwrap_or_default(),
+            forbidden: forbidden(&folder.join("workspace/data")),
             snapshots: CodeSnapshots::new(
                 folder.join("workspace/code"),
                 folder.join(SNAPSHOTS),
@@ -190,4 +188,18 @@ impl RunFiles {
     pub(super) fn sealed(&self) -> Utf8PathBuf {
         self.folder.join("sealed")
     }
+}
+
+/// The words that the tasks forbid: of the one in `data`, or of those in its folders.
+fn forbidden(data: &Utf8Path) -> Vec<String> {
+    let words = |folder: &Utf8Path| {
+        let text = fs::read_to_string(folder.join("task.toml")).ok()?;
+        Some(TaskSpec::from_toml(&text).ok()?.forbidden)
+    };
+    let folders = data.read_dir_utf8().into_iter().flatten().filter_map(Result::ok);
+    let several = folders.filter_map(|entry| words(entry.path())).flatten();
+    let mut all: Vec<String> = words(data).unwrap_or_default().into_iter().chain(several).collect();
+    all.sort();
+    all.dedup();
+    all
 }

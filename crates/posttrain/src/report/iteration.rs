@@ -2,8 +2,8 @@
 
 use super::files::RunFiles;
 use crate::failure::{self, FailureFinding};
-use crate::grade::ItemScore;
-use crate::ledger::{Outcome, State, Submission};
+use crate::grade::{ItemScore, task_scores};
+use crate::ledger::{Aggregate, Outcome, State, Submission};
 use crate::record::{CodeChange, CodeSnapshot, Moment, ToolUse, TrainerFacts};
 use crate::route::{Attempt, RouteFinding, find, key_lines};
 use evals::statistics::mean;
@@ -65,6 +65,9 @@ pub struct Iteration {
     pub score: Option<f64>,
     /// How much better that is than the base's.
     pub improvement: Option<f64>,
+    /// The score on each task, where one model is graded on several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_task: BTreeMap<String, f64>,
     /// The best score so far.
     pub best: Option<f64>,
     /// The change against the best before.
@@ -121,6 +124,13 @@ impl Iteration {
         }
         let score = submission.scored().map(|scored| scored.score);
         let items = submission.digest().and_then(|digest| files.items(digest));
+        let by_task = match (ledger.facts().aggregate, &items) {
+            (Aggregate::Tasks, Some(items)) => task_scores(items)
+                .into_iter()
+                .map(|(task, score)| (task.to_owned(), score))
+                .collect(),
+            _ => BTreeMap::new(),
+        };
         let base = files.items(ledger.facts().base);
         let direction = ledger.facts().direction;
         let worse = match (&base, &items) {
@@ -158,6 +168,7 @@ impl Iteration {
             note: submission.request.note.clone(),
             score,
             improvement: score.and_then(|score| ledger.improvement(score)),
+            by_task,
             best: before.best.as_ref().map(|(best, _)| *best),
             gain,
             failure: failure::of_submission(submission, is_followed, worse),

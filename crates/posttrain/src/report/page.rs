@@ -135,6 +135,11 @@ fn details(run: &RunReport, is_open: bool) -> Markup {
                         "Submission " (one.iteration) ": " (one.route.route) ", "
                         (tables::number(one.score))
                     }
+                    @if !one.by_task.is_empty() {
+                        p {
+                            @for (task, score) in &one.by_task { (task) " " (format!("{score:.4}")) "; " }
+                        }
+                    }
                     p { "By " (one.route.by) ": " (one.route.because.join("; ")) }
                     @if let Some(found) = &one.failure {
                         p { span.bad { (found.failure) } ": " (found.because) }

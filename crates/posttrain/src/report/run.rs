@@ -268,7 +268,7 @@ fn compliance(
 fn mode_kept(mode: Mode, is_over: bool, tried: &BTreeSet<Route>, is_online: bool) -> Option<bool> {
     let breaks = |route: &Route| !route.is_supervised() && *route != Route::Other;
     match mode {
-        Mode::Free => Some(true),
+        Mode::Free | Mode::Multi => Some(true),
         Mode::SftOnly if is_online || tried.iter().any(breaks) => Some(false),
         Mode::SftOnly => (is_over && !tried.contains(&Route::Other)).then_some(true),
         Mode::RlOriented => (is_over || is_online).then_some(is_online),

@@ -136,6 +136,10 @@ fn section(one: &Iteration) -> String {
             number(one.best)
         ),
     );
+    if !one.by_task.is_empty() {
+        let all = one.by_task.iter().map(|(task, score)| format!("{task} {score:.4}"));
+        line("by task", all.collect::<Vec<_>>().join(", "));
+    }
     let chain: Vec<&str> = one.route.chain.iter().map(|route| route.name()).collect();
     line("training", format!("{} ({}), by {}", one.route.route, chain.join(" → "), one.route.by));
     if !one.settings.is_empty() {

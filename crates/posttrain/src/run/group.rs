@@ -66,7 +66,12 @@ pub fn run_group(
                 None => run(&settings, interrupted),
             };
             match &result {
-                Err(RunError::Usage(_) | RunError::Agent(_) | RunError::Interrupted) => {
+                Err(
+                    RunError::Usage(_)
+                    | RunError::Agent(_)
+                    | RunError::Tasks(_)
+                    | RunError::Interrupted,
+                ) => {
                     return result.map(|_| Vec::new());
                 }
                 result => hand_over(&folder, result.as_ref())?,

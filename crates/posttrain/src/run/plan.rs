@@ -5,6 +5,7 @@ use super::story::RunError;
 use crate::agents::AgentFolder;
 use crate::clock::ClockMode;
 use crate::ledger::Protocol;
+use crate::task_set::TaskSet;
 use camino::Utf8Path;
 use std::time::Duration;
 use tasks::units::{ByteSize, Span};
@@ -44,7 +45,11 @@ impl RunPlan {
         let tasks: Vec<TaskSpec> = tasks
             .unwrap_or(&all)
             .iter()
-            .map(|id| Ok(suite.task(id)?.spec().clone()))
+            .map(|id| {
+                let tasks = TaskSet::open(&suite, id)?;
+                tasks.check_mode(settings.mode)?;
+                Ok(tasks.spec().clone())
+            })
             .collect::<Result<_, RunError>>()?;
         let runs = tasks.len() * seeds.len();
         let each = Duration::from_millis(settings.budget.limit_ms);

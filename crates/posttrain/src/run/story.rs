@@ -9,6 +9,7 @@ use crate::audit::{AuditError, audit};
 use crate::clock::ClockMode;
 use crate::record::Moment;
 use crate::serve::{GradingServer, Phase, RunHandle, ServeConfig, ServeError};
+use crate::task_set::{TaskSet, TaskSetError};
 use crate::workspace::{Instructions, Toolbox, ToolboxError, Workspace};
 use jail::limits::Gpus;
 use jail::program::{Isolation, ProgramError};
@@ -17,7 +18,7 @@ use std::thread::{self, JoinHandle, sleep};
 use std::time::Duration;
 use tasks::units::Span;
 use web::token::Token;
-use worlds::{FolderError, Suite, SuiteError, TaskFolder};
+use worlds::{Suite, SuiteError, TaskSpec};
 
 /// Why a run did not start, or ended without a result.
 #[derive(Debug, thiserror::Error)]
@@ -31,9 +32,9 @@ pub enum RunError {
     /// The suite cannot be used.
     #[error("failed to open the suite")]
     Suite(#[from] SuiteError),
-    /// The task cannot be used.
-    #[error("failed to open the task")]
-    Task(#[from] FolderError),
+    /// The tasks cannot be used.
+    #[error(transparent)]
+    Tasks(#[from] TaskSetError),
     /// There is no toolbox.
     #[error(transparent)]
     Toolbox(#[from] ToolboxError),
@@ -72,12 +73,13 @@ pub fn run(settings: &RunSettings, interrupted: &AtomicBool) -> Result<RunResult
     let toolbox =
         Toolbox::find(&settings.toolbox, &settings.program, settings.libraries.as_deref())?;
     check_needs(settings, &agent, &toolbox)?;
-    let task = Suite::open(&settings.suite)?.task(&settings.task)?;
+    let tasks = TaskSet::open(&Suite::open(&settings.suite)?, &settings.task)?;
+    tasks.check_mode(settings.mode)?;
 
     let record = RunRecord::new(settings, (&agent.spec().name, agent.digest()))?;
     let folder = RunFolder::claim(&settings.out, &record)?;
     let workspace = Workspace::new(folder.path(), &settings.base)?;
-    workspace.build(&task, &instructions(settings, &task, &workspace, &toolbox))?;
+    workspace.build(&tasks, &instructions(settings, tasks.spec(), &workspace, &toolbox))?;
     agent.write(&workspace.agent())?;
     let python = boxed_python(settings)?;
     let libraries = libraries_seen(settings, &toolbox, python.as_ref())?;
@@ -175,12 +177,12 @@ fn check_needs(
 
 fn instructions<'a>(
     settings: &RunSettings,
-    task: &'a TaskFolder,
+    task: &'a TaskSpec,
     workspace: &'a Workspace,
     toolbox: &Toolbox,
 ) -> Instructions<'a> {
     Instructions {
-        task: task.spec(),
+        task,
         base: workspace.base_name(),
         mode: settings.mode,
         protocol: settings.protocol,

@@ -4,6 +4,7 @@ use crate::clock::Budget;
 use crate::fault::Fault;
 use crate::ledger::{Aggregate, LedgerError, Protocol, SubmissionLimits};
 use crate::record::CodeSnapshots;
+use crate::task_set::TaskSetError;
 use camino::Utf8PathBuf;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -63,6 +64,12 @@ pub enum ServeError {
     /// The suite cannot be used.
     #[error("failed to open the suite")]
     Suite(#[from] SuiteError),
+    /// The tasks cannot be used.
+    #[error(transparent)]
+    Tasks(#[from] TaskSetError),
+    /// Several tasks are scored by the mean of theirs.
+    #[error("the score of several tasks is the mean of theirs; leave out `--aggregate reported`")]
+    Reported,
     /// The task cannot be used.
     #[error("failed to open the task")]
     Task(#[from] FolderError),

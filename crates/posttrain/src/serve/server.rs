@@ -7,10 +7,11 @@ use super::shared::Shared;
 use super::{operator, routes, worker};
 use crate::clock::{MachineTime, Origin, TimeSource};
 use crate::digest::Digest;
-use crate::grade::{GraderCommand, Grading};
+use crate::grade::{GradedTask, GraderCommand, Grading};
 use crate::intake::{BaseModel, Intake, ModelStore, OutputFolder};
-use crate::ledger::{Ledger, LedgerError, RunFacts};
+use crate::ledger::{Aggregate, Ledger, LedgerError, RunFacts};
 use crate::record::UseLog;
+use crate::task_set::TaskSet;
 use fs_err as fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
@@ -58,20 +59,29 @@ impl GradingServer {
         check_apart(&config)?;
         let suite = Suite::open(&config.suite)?;
         suite.check_files()?;
-        let task: TaskFolder = suite.task(&config.task)?;
-        task.sealed()?;
+        let tasks = TaskSet::open(&suite, &config.task)?;
+        for task in tasks.tasks() {
+            task.sealed()?;
+        }
+        if tasks.is_several() {
+            if config.aggregate == Aggregate::Reported {
+                return Err(ServeError::Reported);
+            }
+            config.aggregate = Aggregate::Tasks;
+        }
+        let spec = tasks.spec();
         let intake = Intake {
             output: OutputFolder::open(&config.output, &config.aliases)?,
             base: BaseModel::open(&config.base)?,
             store: ModelStore::open_folder(&config.sealed.join("models"))?,
         };
         let facts = RunFacts {
-            task: task.spec().id.clone(),
+            task: spec.id.clone(),
             suite: Digest::of(&fs::read(config.suite.join("suite.json"))?),
             base: intake.admit_base()?.model,
             protocol: config.protocol,
-            direction: task.spec().direction,
-            failure_score: task.spec().failure_score,
+            direction: spec.direction,
+            failure_score: spec.failure_score,
             aggregate: config.aggregate,
             budget: config.budget,
             limits: config.limits,
@@ -88,15 +98,14 @@ impl GradingServer {
                 limit: config.grading_limit,
                 launcher: config.launcher.clone(),
             },
-            task: config.suite.join(task.spec().id.as_str()),
-            id: task.spec().id.clone(),
+            tasks: tasks.tasks().iter().map(|task| graded(&config, task)).collect(),
             aggregate: config.aggregate,
             device: config.device.clone(),
             results,
         };
         let (listener, address) = listen(&config)?;
         let operator = listen_to_operator(&config)?;
-        let page = (task.spec().without_seed(), task.description()?);
+        let page = (spec.without_seed(), tasks.description().to_owned());
         let (sender, doors) = mpsc::unbounded_channel();
         let uses = config.uses.as_deref().map(UseLog::open).transpose()?;
         let shared = Arc::new(Shared::new(config, page, intake, grading, (ledger, uses), sender));
@@ -210,6 +219,13 @@ async fn next_of(signals: &mut Option<Signals>) {
         Some(signals) => signals.next().await,
         None => std::future::pending().await,
     }
+}
+
+/// A task for the grader.
+fn graded(config: &ServeConfig, task: &TaskFolder) -> GradedTask {
+    let spec = task.spec();
+    let folder = config.suite.join(spec.id.as_str());
+    GradedTask { folder, id: spec.id.clone(), sizes: spec.items }
 }
 
 fn absolute(path: &camino::Utf8Path) -> Result<camino::Utf8PathBuf, ServeError> {

@@ -148,8 +148,7 @@ fn insist(shared: &Shared, model: Digest, part: Part) -> Result<Scored, Fault> {
 fn score(shared: &Shared, model: Digest, part: Part) -> Result<Scored, GradeEnd> {
     let _device = take_device(shared).map_err(GradeEnd::Fault)?;
     let model = shared.intake.store.open(model).map_err(GradeEnd::Fault)?;
-    let items = shared.spec.items.of(part) as u64;
-    shared.grading.grade(&model, part, items, shared.stopping())
+    shared.grading.grade(&model, part, shared.stopping())
 }
 
 /// Waits until no other server grades on the device.

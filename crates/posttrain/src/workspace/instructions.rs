@@ -77,7 +77,12 @@ impl Instructions<'_> {
                  | `code/` | | yours; you start here, and it is kept at every submission |\n\
                  | `output/` | `OUTPUT_DIR` | yours, for models |\n\
                  | `reports/` | | yours, for what you want to say, such as `reports/summary.md` |\n\
-                 | `data/` | `DATA_PATH` | the task with its training items, in `data/public/` |\n";
+                 ";
+        text += if self.mode == Mode::Multi {
+            "| `data/` | `DATA_PATH` | a folder for each task, with its training items, in `data/TASK/public/` |\n"
+        } else {
+            "| `data/` | `DATA_PATH` | the task with its training items, in `data/public/` |\n"
+        };
         let _ =
             writeln!(text, "| `models/{base}` | `MODEL_PATH` | the base, named in `BASE_MODEL` |");
         text += "| `views/` | | `scores.json` and `run_meta.json`, written by the server and never read by it |\n\
@@ -85,14 +90,17 @@ impl Instructions<'_> {
                  | | `TOOLBOX` | programs, each with `--help` |\n\n\
                  Only `code/`, `output/`, `reports/` and `/tmp` can be written to; `/tmp` is memory.\n\n";
         if self.has_rl {
-            text += "`rl sft --world \"$DATA_PATH\"` imitates an expert on the training items, `rl sft --data` \
+            let task = if self.mode == Mode::Multi { "$DATA_PATH/TASK" } else { "$DATA_PATH" };
+            let mut programs = String::new();
+            programs += "`rl sft --world \"$DATA_PATH\"` imitates an expert on the training items, `rl sft --data` \
                      your own examples, `rl sample --world \"$DATA_PATH\"` makes examples of a policy's own \
                      answers with their rewards, `rl eval --world \"$DATA_PATH\" --part train` plays training \
                      items, `rl schema sft` lists every setting.";
             if mode.refused_commands().is_none() {
-                text += " `rl train --world \"$DATA_PATH\"` reinforces by the task's reward, `rl prefer \
-                         --data` learns from pairs of answers.";
+                programs += " `rl train --world \"$DATA_PATH\"` reinforces by the task's reward, `rl prefer \
+                             --data` learns from pairs of answers.";
             }
+            text += &programs.replace("$DATA_PATH", task);
             text += "\n\n";
         }
         let _ = write!(
@@ -163,6 +171,15 @@ source = { kind = "generated", seed = 4711, version = 1, scale = "tiny" }
             has_rl: true,
         };
         instructions.text()
+    }
+
+    #[test]
+    fn instructions_of_several_tasks_name_a_folder_for_each() {
+        let several = text(Mode::Multi, Protocol::Sealed);
+        assert!(several.contains("`rl sft --world \"$DATA_PATH/TASK\"`"), "{several}");
+        assert!(several.contains("`data/TASK/public/`"), "{several}");
+        assert!(several.contains("the mean of its scores"), "{several}");
+        assert!(!text(Mode::Free, Protocol::Sealed).contains("/TASK"));
     }
 
     #[test]

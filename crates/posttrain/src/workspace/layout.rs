@@ -2,12 +2,12 @@
 
 use super::environment::AgentPlaces;
 use super::instructions::Instructions;
+use crate::task_set::{TaskSet, TaskSetError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use jail::isolation::root::Bind;
 use std::io;
 use std::os::unix::fs::symlink;
-use worlds::{FolderError, TaskFolder};
 
 /// The folders that are the agent's.
 const OWN: [&str; 3] = ["code", "output", "reports"];
@@ -39,9 +39,9 @@ impl Workspace {
     /// An I/O error naming the file.
     pub fn build(
         &self,
-        task: &TaskFolder,
+        tasks: &TaskSet,
         instructions: &Instructions<'_>,
-    ) -> Result<(), FolderError> {
+    ) -> Result<(), TaskSetError> {
         let folder = self.folder();
         for name in OWN {
             fs::create_dir_all(folder.join(name))?;
@@ -51,11 +51,8 @@ impl Workspace {
         if data.exists() {
             fs::remove_dir_all(&data)?;
         }
-        copy_folder(&task.public(), &data.join("public"))?;
-        let description = task.description()?;
-        fs::write(data.join("task.toml"), task.spec().without_seed().to_toml())?;
-        fs::write(data.join("description.md"), &description)?;
-        fs::write(folder.join("description.md"), &description)?;
+        tasks.write_public(&data)?;
+        fs::write(folder.join("description.md"), tasks.description())?;
         fs::write(folder.join("instructions.md"), instructions.text())?;
         // For an agent without a box; a box mounts what they lead to.
         fs::create_dir_all(folder.join("models"))?;
@@ -140,18 +137,4 @@ fn link(target: &Utf8Path, path: &Utf8Path) -> io::Result<()> {
         fs::remove_file(path)?;
     }
     symlink(target, path)
-}
-
-fn copy_folder(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in from.read_dir_utf8()? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy_folder(entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), &target)?;
-        }
-    }
-    Ok(())
 }

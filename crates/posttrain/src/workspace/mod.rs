@@ -3,6 +3,7 @@
 //! ```text
 //! workspace/code, output, reports     its own; it starts in `code`
 //! workspace/data/                     the task without its sealed half: task.toml, description.md, public/
+//! workspace/data/TASK/                the same of each task, in the mode `multi`
 //! workspace/models/BASE               the base model
 //! workspace/description.md            the task, for people
 //! workspace/instructions.md           what counts, the server's routes, what is forbidden

@@ -2,7 +2,7 @@
 
 use crate::fixture::{PROGRAM, Place, base_weights, suite, winning};
 use fs_err as fs;
-use posttrain::grade::{Busy, GradeEnd, GraderCommand, Grading};
+use posttrain::grade::{Busy, GradeEnd, GradedTask, GraderCommand, Grading};
 use posttrain::intake::{BaseModel, Intake, ModelStore, OutputFolder, SealedModel};
 use posttrain::ledger::{Aggregate, Scored};
 use posttrain::{Fault, RefusalCode};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use support::process::Process;
 use tasks::task::TaskId;
-use worlds::Part;
+use worlds::{Part, Sizes};
 
 /// A model and the means to grade it.
 struct Bench {
@@ -35,8 +35,11 @@ impl Bench {
             GraderCommand { line: place.grader_command(), limit, launcher: PROGRAM.into() };
         let grading = Grading {
             command,
-            task: suite().join("household"),
-            id: TaskId::new("household").unwrap(),
+            tasks: vec![GradedTask {
+                folder: suite().join("household"),
+                id: TaskId::new("household").unwrap(),
+                sizes: Sizes { train: 400, dev: 60, test: 134 },
+            }],
             aggregate: Aggregate::Mean,
             device: "cpu".to_owned(),
             results: place.path("results"),
@@ -45,7 +48,7 @@ impl Bench {
     }
 
     fn grade(&self) -> Result<Scored, GradeEnd> {
-        self.grading.grade(&self.model, Part::Dev, 60, &self.stopping)
+        self.grading.grade(&self.model, Part::Dev, &self.stopping)
     }
 
     fn fault(&self, mode: &str) -> Fault {
@@ -74,7 +77,7 @@ fn score_is_the_mean_of_the_items_and_a_content_is_graded_once() {
     assert_eq!((scored.score, scored.items, scored.attempts), (0.5, 60, 1));
     assert_eq!(bench.grade().unwrap(), scored);
     assert_eq!(bench.place.gradings("begin").len(), 1);
-    let test = bench.grading.grade(&bench.model, Part::Test, 134, &bench.stopping).unwrap();
+    let test = bench.grading.grade(&bench.model, Part::Test, &bench.stopping).unwrap();
     assert_eq!((test.score, test.items), (0.5, 134));
     assert_eq!(bench.place.gradings("done").len(), 2);
 }

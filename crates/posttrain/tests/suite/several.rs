@@ -95,3 +95,43 @@ fn dry_run_of_a_recipe_prints_the_plan_and_runs_nothing() {
     assert!(plan(&["--device", "cuda:1"]).contains("at the same time"));
     assert!(!runs.out().exists(), "nothing was made");
 }
+
+#[test]
+fn one_model_for_all_tasks_is_graded_on_each_and_its_score_is_the_mean_of_theirs() {
+    let runs = Runs::new();
+    let agent = runs.python(
+        "import os\n\
+         from common import ask, model, submit\n\
+         assert os.environ['TASK'] == 'all'\n\
+         data = os.environ['DATA_PATH']\n\
+         assert len(os.listdir(data)) == 6\n\
+         for task in os.listdir(data):\n    \
+             assert sorted(os.listdir(f'{data}/{task}')) == ['description.md', 'public', 'task.toml']\n\
+         assert ask('/v1/task')[1]['items']['dev'] > 400\n\
+         print(submit(model('step-1', 0.5)))\n",
+        &json!({}),
+    );
+    let spec =
+        fs::read_to_string(agent.join("agent.toml")).unwrap().replace("'sft-only'", "'multi'");
+    fs::write(agent.join("agent.toml"), spec).unwrap();
+    let flags = ["--task", "all", "--mode", "multi"];
+    let result = runs.result(agent.as_str(), &flags);
+    assert_eq!(result["ended"]["how"], json!({"exited": 0}), "{}", runs.log());
+    assert_eq!(result["findings"], json!([]));
+    // The base, a submission; base, best and last after the end, of which two are one: on six tasks.
+    assert_eq!(runs.place.gradings("done").len(), 24);
+    let report = crate::reports::report(&runs, &[]);
+    let run = &report["runs"][0];
+    let scores = run["iterations"][0]["by_task"].as_object().unwrap();
+    assert_eq!(scores.len(), 6);
+    let mean = scores.values().map(|score| score.as_f64().unwrap()).sum::<f64>() / 6.0;
+    let score = run["iterations"][0]["score"].as_f64().unwrap();
+    assert!((score - mean).abs() < 1e-12, "{score}, {mean}");
+    let improvement = run["metrics"]["final_improvement"].as_f64().unwrap();
+    let low = run["metrics"]["interval"][0].as_f64().unwrap();
+    assert!(low > 0.0 && low < improvement, "{run}");
+    // The mode and the tasks go together.
+    let one = Runs::new().run(agent.as_str(), &["--mode", "multi"]);
+    assert_eq!(one.status.code(), Some(2));
+    assert!(String::from_utf8(one.stderr).unwrap().contains("--task all"));
+}
