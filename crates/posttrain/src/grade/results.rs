@@ -115,11 +115,9 @@ impl Results {
 
     /// The results of a model on a part of several tasks: its score is the mean of theirs. Those on one
     /// task stay as they are, and there are none of none.
-    pub(super) fn join(all: Vec<Self>) -> Option<Self> {
-        let is_one = all.len() == 1;
-        let mut all = all.into_iter();
-        let mut joined = all.next()?;
-        if is_one {
+    pub(super) fn join(mut all: Vec<Self>) -> Option<Self> {
+        let mut joined = all.pop()?;
+        if all.is_empty() {
             return Some(joined);
         }
         for more in all {
