@@ -58,7 +58,7 @@ struct SampleFlags {
 }
 
 impl SampleArgs {
-    /// Samples; returns what came of it.
+    /// Samples. Returns the summary for the terminal.
     ///
     /// # Errors
     /// If settings are invalid, the policy cannot be opened, or episodes cannot be played.

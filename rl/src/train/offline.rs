@@ -6,7 +6,7 @@
 //! 3. A run that is resumed goes on along the same curve.
 
 use crate::checkpoint::CheckpointError;
-use crate::optim::Schedule;
+use crate::optim::{Decay, Schedule};
 use crate::run::metrics::Metrics;
 use crate::run::stop::{RunEnd, Stop};
 use crate::run::view::Stages;
@@ -63,6 +63,11 @@ pub(super) struct OfflinePlan {
     pub(super) checkpoint_every: u64,
     /// Validation, where examples are held out.
     pub(super) validation: Option<Validation>,
+}
+
+/// The learning rate of both trainers: a warm-up to `peak`, then a cosine down to a twentieth of it.
+pub(super) fn cosine(peak: f64, warmup: u64, steps: u64) -> Schedule {
+    Schedule { peak, warmup, decay: Decay::Cosine { floor: 0.05 }, steps }
 }
 
 impl OfflinePlan {
@@ -232,7 +237,6 @@ impl<O: OfflineLoss> OfflineRun<'_, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::optim::Decay;
 
     #[test]
     fn every_epoch_has_every_example_once_in_another_order() {

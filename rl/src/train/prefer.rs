@@ -23,7 +23,6 @@ pub use settings::PreferSettings;
 use crate::checkpoint::policy;
 use crate::checkpoint::source::PolicySource;
 use crate::generate::sample::Sampling;
-use crate::optim::{Decay, Schedule};
 use crate::run::settings::Checked;
 use crate::run::stop::{RunEnd, Stop};
 use crate::run::view::Stages;
@@ -32,7 +31,7 @@ use crate::train::batch::TrainSequence;
 use crate::train::harness::{Earlier, Validation};
 use crate::train::learner::{Learner, LearnerError, TrainingLoss, WeightSet};
 use crate::train::native::NativeLearner;
-use crate::train::offline::{self, OfflineContext, OfflineLoss, OfflinePlan, steps_of};
+use crate::train::offline::{self, OfflineContext, OfflineLoss, OfflinePlan, cosine, steps_of};
 use camino::Utf8Path;
 use data::{Pair, Pairs};
 use serde::{Deserialize, Serialize};
@@ -122,12 +121,7 @@ fn plan_of(settings: &PreferSettings, pairs: &Pairs) -> OfflinePlan {
         examples: pairs.train.len(),
         batch,
         steps,
-        schedule: Schedule {
-            peak: settings.learning_rate,
-            warmup: settings.warmup,
-            decay: Decay::Cosine { floor: 0.05 },
-            steps,
-        },
+        schedule: cosine(settings.learning_rate, settings.warmup, steps),
         checkpoint_every,
         validation: (!pairs.held_out.is_empty()).then_some(validation),
     }

@@ -30,7 +30,6 @@ use crate::checkpoint::policy;
 use crate::checkpoint::source::PolicySource;
 use crate::generate::sample::Sampling;
 use crate::model::Qwen3;
-use crate::optim::{Decay, Schedule};
 use crate::run::settings::Checked;
 use crate::run::stop::{RunEnd, Stop, Stopped};
 use crate::run::view::Stages;
@@ -41,7 +40,9 @@ use crate::train::choice::{Chosen, write_left_out};
 use crate::train::harness::{Earlier, Validation};
 use crate::train::learner::{Learner, TrainingLoss, WeightSet};
 use crate::train::native::NativeLearner;
-use crate::train::offline::{self, Nothing, OfflineContext, OfflineLoss, OfflinePlan, steps_of};
+use crate::train::offline::{
+    self, Nothing, OfflineContext, OfflineLoss, OfflinePlan, cosine, steps_of,
+};
 use agents::scaffold::runner::ScriptedError;
 use camino::Utf8Path;
 use demonstrations::{
@@ -162,12 +163,7 @@ fn plan_of(settings: &SftSettings, samples: &Samples) -> OfflinePlan {
         examples: samples.train.len(),
         batch,
         steps,
-        schedule: Schedule {
-            peak: settings.learning_rate,
-            warmup: settings.warmup,
-            decay: Decay::Cosine { floor: 0.05 },
-            steps,
-        },
+        schedule: cosine(settings.learning_rate, settings.warmup, steps),
         checkpoint_every,
         validation: (!samples.held_out.is_empty()).then_some(validation),
     }

@@ -1,7 +1,7 @@
 //! What rules and judge propose to the people who review a run, and the turns on which they do not.
 //!
-//! Whoever sees a proposal leans to it. So that people can be compared with rules and judge at all, one
-//! turn in ten is judged blind: its proposals are told to nobody, and [`Agreement`](super::Agreement)
+//! People who see a proposal tend to agree with it. To measure agreement, one turn in ten is judged
+//! blind: its proposals are shown to nobody, and [`Agreement`](super::Agreement)
 //! counts these turns alone.
 
 use super::effective::Verdicts;
