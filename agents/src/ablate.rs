@@ -1,6 +1,6 @@
 //! `agents ablate`: arms against each other on the same tasks with the same seeds.
 
-use crate::bench::{Bar, ready};
+use crate::bench::{Bar, complain_of_cache, ready};
 use crate::cli::AblateArgs;
 use crate::players::Players;
 use crate::run::check_roles;
@@ -8,6 +8,7 @@ use crate::{INCOMPLETE, INTERRUPTED, complain, say};
 use agents::knowledge::{KnowledgeDesk, TrickRecord};
 use agents::preset::Preset;
 use agents::run::stop::AgentStop;
+use agents::run::trial::TrialCache;
 use anyhow::Result;
 use camino::Utf8PathBuf;
 use evals::ablation::arms::ArmsFile;
@@ -52,6 +53,7 @@ pub(crate) fn ablate(args: &AblateArgs, stop: &AgentStop) -> Result<ExitCode> {
         KnowledgeDesk { base: &base, embedder: players.embedder(), record: record.as_ref() };
     let runs = machine.suite.tasks().len() as u64 * eval.seeds * folders.len() as u64;
     let bar = Bar::new(runs)?;
+    let trials = eval.script_cache.then(TrialCache::default);
     let mut played: BTreeMap<String, BenchPlayed> = BTreeMap::new();
     // Seed by seed, so that an ablation that is stopped has pairs.
     for seed in 0..eval.seeds {
@@ -62,6 +64,7 @@ pub(crate) fn ablate(args: &AblateArgs, stop: &AgentStop) -> Result<ExitCode> {
                 agent: name,
                 players: &players,
                 knowledge: &knowledge,
+                trials: trials.as_ref(),
                 price: players.price(),
                 out: folder,
                 seeds: seed + 1,
@@ -76,6 +79,7 @@ pub(crate) fn ablate(args: &AblateArgs, stop: &AgentStop) -> Result<ExitCode> {
         }
     }
     bar.finish();
+    complain_of_cache(trials.as_ref());
     let mut unfinished = Vec::new();
     let mut with = BTreeMap::new();
     for (name, _, folder) in &folders {

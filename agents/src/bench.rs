@@ -8,6 +8,7 @@ use agents::knowledge::{KnowledgeDesk, TrickRecord};
 use agents::preset::Preset;
 use agents::run::player::{Asked, Player};
 use agents::run::stop::AgentStop;
+use agents::run::trial::{TrialCache, TrialCacheUse};
 use anyhow::{Context as _, Result};
 use evals::bench::conditions::BenchConditions;
 use evals::bench::machine::{BenchMachine, MachineOptions};
@@ -126,12 +127,14 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
     let agent = format!("{}/{}", preset.scaffold, players.name());
     let bar = Bar::new(count as u64 * args.seeds)?;
     let conditions = BenchConditions::new(args.bench, &preset, &machine, args.seeds, args.jobs);
+    let trials = args.script_cache.then(TrialCache::default);
     let played = Bench {
         machine: &machine,
         preset: &preset,
         agent: &agent,
         players: &players,
         knowledge: &knowledge,
+        trials: trials.as_ref(),
         price: players.price(),
         out: &args.out,
         seeds: args.seeds,
@@ -143,6 +146,7 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
     }
     .play();
     bar.finish();
+    complain_of_cache(trials.as_ref());
     let played = played?;
     if let Some(table) = output::write(&args.out, &field, &played.runs, &conditions)? {
         say(table.to_string().trim_end());
@@ -174,6 +178,18 @@ impl PlayerSource for Players {
     fn price(&self, what: Asked, _: Option<Price>) -> Option<Price> {
         self.price_of(what)
     }
+}
+
+/// Says what a cache of scripts was used for.
+pub(crate) fn complain_of_cache(trials: Option<&TrialCache>) {
+    let Some(TrialCacheUse { scripts, cached, checks, mismatches }) = trials.map(TrialCache::uses)
+    else {
+        return;
+    };
+    complain(&format!(
+        "{cached} of {scripts} scripts had run before and were not run again; {checks} such were \
+         run to compare, and {mismatches} of them left something else"
+    ));
 }
 
 pub(crate) struct Bar(ProgressBar);

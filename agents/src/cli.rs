@@ -413,6 +413,10 @@ pub(crate) struct EvalArgs {
     /// always done.
     #[arg(long)]
     pub(crate) grade_steps: bool,
+    /// Run a script once that recurs on a task, for scripted players: runs with equal scripts get
+    /// what the first left, and one in fifty is run to compare. Times of runs say nothing then.
+    #[arg(long)]
+    pub(crate) script_cache: bool,
     /// The folder of the evaluation.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Utf8PathBuf,

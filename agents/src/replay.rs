@@ -66,6 +66,7 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AgentStop) -> Result<ExitCode> {
         player: &player,
         knowledge: &knowledge,
         guide: &(),
+        trials: None,
         seed: header.seed,
         folder: &args.out,
         stop,

@@ -63,6 +63,7 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
         player: &*player,
         knowledge: &knowledge,
         guide: &guide,
+        trials: None,
         seed: args.seed,
         folder: &args.out,
         stop,

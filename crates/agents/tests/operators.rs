@@ -55,6 +55,7 @@ impl SearchedTask {
             player: &player,
             knowledge: &(),
             guide: &(),
+            trials: None,
             seed: 3,
             folder: &found.searches().join("deep/run"),
             stop: &AgentStop::default(),

@@ -50,6 +50,7 @@ fn played(bench: BenchName, data: &Utf8Path, steps: u32, out: &Utf8Path) -> Vec<
         agent: "automind/engineer",
         players: &Engineers,
         knowledge: Knowledge::shipped(),
+        trials: None,
         price: None,
         out,
         seeds: 1,

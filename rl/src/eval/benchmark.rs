@@ -186,6 +186,7 @@ pub fn run(
                 agent: &agent,
                 players,
                 knowledge: Knowledge::shipped(),
+                trials: None,
                 price: Some(Price::FREE),
                 out: &folder,
                 seeds: settings.seeds,

@@ -14,7 +14,7 @@ use tasks::task::Task;
 use tasks::units::Span;
 
 /// What a script left.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct TrialResult {
     /// How the script ended, and what it printed.
     pub run: Run,

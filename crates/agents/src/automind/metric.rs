@@ -3,10 +3,6 @@
 
 use serde::Deserialize;
 
-/// The file in which a script reports its validation.
-pub const FILE: &str = "validation.json";
-/// Most bytes of that file.
-pub const MOST: u64 = 1 << 20;
 /// Scores that differ by more than this, relative to their size, are different ones.
 const CLOSE: f64 = 1e-6;
 

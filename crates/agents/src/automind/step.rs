@@ -16,11 +16,10 @@ use crate::run::knowledge::{ReadyKnowledge, ReadyMethod, ReadyTrick};
 use crate::run::node::{BlobHash, Decision, Node, NodeId, NodeState, Operator};
 use crate::run::node_facts::{AutoMindFacts, CodingStyle};
 use crate::run::open::{OpenRun, Undone, undone};
+use crate::run::trial::{ScriptTrial, try_fresh};
 use crate::search::decide::NodeMaker;
 use crate::search::tree::Tree;
-use jail::exec::{Mode, Run};
 use rand::seq::IndexedRandom as _;
-use sandbox::env::TrialDir;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tasks::stream::Stream;
@@ -51,8 +50,8 @@ pub(super) struct Known {
     steps_left: u32,
 }
 
-/// A script that ran, where it ran, and the step at which it was given up.
-type Tried<'a> = (String, TrialDir<'a>, Run, Option<u32>);
+/// A script that ran, what it left, and the step at which it was given up.
+type Tried = (String, ScriptTrial, Option<u32>);
 
 impl NodeMaker for AutoMindRun<'_> {
     type Known = Known;
@@ -206,14 +205,14 @@ impl AutoMindRun<'_> {
         let tried = match style {
             CodingStyle::OnePass => match one_pass(asker, settings, &node.plan, before)? {
                 Ok(code) => {
-                    let (trial, run) = self.run_fresh(&code)?;
-                    Ok((code, trial, run, None))
+                    let trial = self.run_fresh(&code)?;
+                    Ok((code, trial, None))
                 }
                 Err(reason) => Err(reason),
             },
             CodingStyle::Stepwise => self.step_by_step(asker, &node.plan, before, facts)?,
         };
-        let (code, trial, run, given_up) = match tried {
+        let (code, trial, given_up) = match tried {
             Ok(tried) => tried,
             Err(reason) => {
                 node.state = NodeState::Refused { reason: format!("no code: {reason}") };
@@ -223,44 +222,38 @@ impl AutoMindRun<'_> {
         facts.coding = Some(style);
         node.code = Some(self.open.blobs.put(code.as_bytes())?);
         let ask = self.settings.verifier.ask;
-        verify(asker, ask, node, facts, &code, (&trial, run), given_up)
+        verify(asker, ask, node, facts, &code, trial, given_up)
     }
 
-    fn step_by_step<'s>(
-        &'s self,
-        asker: &'s Asker<'s>,
+    fn step_by_step(
+        &self,
+        asker: &Asker<'_>,
         plan: &str,
         before: Option<(&str, &str)>,
         facts: &mut AutoMindFacts,
-    ) -> Result<Result<Tried<'s>, String>, Undone> {
+    ) -> Result<Result<Tried, String>, Undone> {
         let settings = &self.settings.coder;
         Ok(match stepwise(asker, settings, plan, before, self.script_limit())? {
             Stepped::Nothing(reason) => Err(reason),
             Stepped::GivenUp { code, step, last: (trial, run) } => {
                 facts.steps = step;
-                Ok((code, trial, run, Some(step)))
+                Ok((code, ScriptTrial::of(&trial, run).map_err(undone)?, Some(step)))
             }
             Stepped::Whole { code, steps, trial, run } => {
                 facts.steps = steps;
                 if settings.rejoin {
                     // The steps' work dir is gone before the whole runs in one of its own.
                     drop((trial, run));
-                    let (trial, run) = self.run_fresh(&code)?;
-                    Ok((code, trial, run, None))
+                    Ok((code.clone(), self.run_fresh(&code)?, None))
                 } else {
-                    Ok((code, trial, run, None))
+                    Ok((code, ScriptTrial::of(&trial, run).map_err(undone)?, None))
                 }
             }
         })
     }
 
     /// Runs a script in a work dir of its own.
-    fn run_fresh(&self, code: &str) -> Result<(TrialDir<'_>, Run), Undone> {
-        let run = &self.open.run;
-        let watch = |cancel| run.stop.watch(cancel);
-        let trial = TrialDir::open(run.suite, run.task, run.config, Mode::Script, &watch)
-            .map_err(undone)?;
-        let ran = trial.run(code, self.script_limit()).map_err(undone)?;
-        Ok((trial, ran))
+    fn run_fresh(&self, code: &str) -> Result<ScriptTrial, Undone> {
+        try_fresh(&self.open.run, code, self.script_limit()).map_err(undone)
     }
 }

@@ -9,12 +9,13 @@ use super::settings::VerifyRuns;
 use crate::run::job::AutoMindJob;
 use crate::run::node::{Bug, Node, NodeState, RunFacts, Verdict};
 use crate::run::node_facts::{AutoMindFacts, JudgedBy};
-use crate::run::open::{Undone, undone};
+use crate::run::open::Undone;
+use crate::run::trial::ScriptTrial;
 use crate::search::output::output_text;
-use jail::exec::{Outcome, Run};
-use sandbox::env::{TrialDir, TrialResult};
+use jail::exec::Outcome;
+use sandbox::env::TrialResult;
 
-/// Sets what came of a script that ran in `trial`, and judges it. `given_up` is the step at which
+/// Sets what came of a script that left `trial`, and judges it. `given_up` is the step at which
 /// it was given up.
 pub(super) fn verify(
     asker: &Asker<'_>,
@@ -22,14 +23,14 @@ pub(super) fn verify(
     node: &mut Node,
     facts: &mut AutoMindFacts,
     code: &str,
-    (trial, run): (&TrialDir<'_>, Run),
+    trial: ScriptTrial,
     given_up: Option<u32>,
 ) -> Result<(), Undone> {
-    let file = trial.file(metric::FILE, metric::MOST);
-    let TrialResult { run, submission, validity, told, .. } = trial.result(run).map_err(undone)?;
+    let ScriptTrial { result, validation, cached } = trial;
+    let TrialResult { run, submission, validity, told, .. } = result;
     let stdout = run.stdout.text();
     let output = output_text(&run.outcome, &stdout, &run.stderr.text(), &validity, told);
-    let validation = metric::validation(file.as_deref(), &stdout);
+    let validation = metric::validation(validation.as_deref(), &stdout);
     let blobs = &asker.open.blobs;
     node.output = Some(blobs.put(output.as_bytes())?);
     node.invalid = validity.err();
@@ -39,6 +40,7 @@ pub(super) fn verify(
         wall: run.wall.as_secs_f64(),
         processor: run.cpu.as_secs_f64(),
         peak_memory: run.peak_memory,
+        cached,
     });
     node.metric = validation.as_ref().map(|found| found.metric);
     facts.folds = validation.as_ref().map(|found| found.folds.clone()).unwrap_or_default();

@@ -101,6 +101,7 @@ impl PlaysAgain for RunsAgain<'_> {
             player: &player,
             knowledge: &(),
             guide: &(),
+            trials: None,
             seed: header.seed,
             folder,
             stop: self.stop,

@@ -8,6 +8,7 @@ use super::player::Player;
 use super::python::PythonFacts;
 use super::state::RunState;
 use super::stop::AgentStop;
+use super::trial::TrialCache;
 use super::weights::PretrainedWeights;
 use crate::guide::channel::GuideSource;
 use crate::overview::DataOverview;
@@ -97,6 +98,8 @@ pub struct AgentRun<'a> {
     pub knowledge: &'a dyn KnowledgeSource,
     /// Where a linear agent gets the channel to people who advise it; `&()` for an unguided run.
     pub guide: &'a dyn GuideSource,
+    /// Recalls what scripts of other runs left; `None` where every script is run.
+    pub trials: Option<&'a TrialCache>,
     /// The seed of every draw.
     pub seed: u64,
     /// The folder of the run.

@@ -19,5 +19,6 @@ pub mod recorded;
 pub mod role;
 pub mod state;
 pub mod stop;
+pub mod trial;
 pub mod turn;
 pub mod weights;

@@ -106,6 +106,10 @@ pub struct RunFacts {
     pub processor: f64,
     /// Bytes of the largest resident set.
     pub peak_memory: u64,
+    /// Whether an equal script ran before, and these are the facts of that run. Left out of files
+    /// if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
 }
 
 /// What a judge makes of a run.

@@ -8,11 +8,12 @@ use super::output::output_text;
 use super::run::Search;
 use crate::run::journal::JournalLine;
 use crate::run::node::{Bug, Decision, Node, NodeId, NodeState, Operator, RunFacts, Verdict};
-use crate::run::open::{Given, LeftOut, OpenRun, Undone};
+use crate::run::open::{Given, LeftOut, OpenRun, Undone, undone};
 use crate::run::player::{Ask, Asked};
-use jail::exec::{Fault, Outcome};
+use crate::run::trial::{ScriptTrial, try_fresh};
+use jail::exec::Outcome;
 use llm::{Finish, Message, Role};
-use sandbox::env::{EpisodeFault, TrialResult, try_script};
+use sandbox::env::TrialResult;
 use std::time::Duration;
 
 /// A search that is being worked on.
@@ -128,15 +129,9 @@ impl SearchRun<'_> {
         let search = self.search;
         let left = search.settings.seconds as f64 - self.open.clock.now();
         let limit = Duration::from_secs_f64(left.max(1.0));
-        let run = &search.run;
-        let watch = |cancel| run.stop.watch(cancel);
-        let tried = try_script(run.suite, run.task, run.config, code, limit, &watch);
-        let TrialResult { run, submission, validity, told, .. } = match tried {
-            Err(EpisodeFault::Execution(Fault::Cancelled)) => {
-                return Err(Undone::Paused("it was stopped".to_owned()));
-            }
-            tried => tried?,
-        };
+        let ScriptTrial { result, cached, .. } =
+            try_fresh(&search.run, code, limit).map_err(undone)?;
+        let TrialResult { run, submission, validity, told, .. } = result;
         let stdout = run.stdout.text();
         let output = output_text(&run.outcome, &stdout, &run.stderr.text(), &validity, told);
         node.metric = validation_score(&stdout);
@@ -148,6 +143,7 @@ impl SearchRun<'_> {
             wall: run.wall.as_secs_f64(),
             processor: run.cpu.as_secs_f64(),
             peak_memory: run.peak_memory,
+            cached,
         });
         if search.settings.operators.judge {
             node.judged = self.judge(node.id, code, &output)?;

@@ -9,6 +9,7 @@ use agents::run::player::{Answer, Ask, Player, PlayerFault};
 use agents::run::python::PythonFacts;
 use agents::run::state::RunState;
 use agents::run::stop::AgentStop;
+use agents::run::trial::TrialCache;
 use agents::scaffold::mutator::Mutator;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -29,6 +30,8 @@ pub(crate) struct Fixture {
     pub(crate) knowledge: Box<dyn KnowledgeSource>,
     /// Where runs get the channel to people.
     pub(crate) guide: Box<dyn GuideSource>,
+    /// What recalls scripts that recur.
+    pub(crate) trials: Option<TrialCache>,
 }
 
 impl Fixture {
@@ -42,7 +45,15 @@ impl Fixture {
         let direction = Direction::HigherIsBetter;
         let view =
             TaskView::of(&suite.tasks()[0], direction, &config.policy, &python, None).unwrap();
-        Self { folder, suite, view, config, knowledge: Box::new(()), guide: Box::new(()) }
+        Self {
+            folder,
+            suite,
+            view,
+            config,
+            knowledge: Box::new(()),
+            guide: Box::new(()),
+            trials: None,
+        }
     }
 
     pub(crate) fn task(&self) -> &Task {
@@ -73,6 +84,7 @@ impl Fixture {
             player,
             knowledge: &*self.knowledge,
             guide: &*self.guide,
+            trials: self.trials.as_ref(),
             seed: 3,
             folder: &folder,
             stop: &AgentStop::default(),

@@ -12,3 +12,4 @@ mod prompts;
 mod samples;
 mod search;
 mod summaries;
+mod trials;

@@ -20,6 +20,7 @@ use agents::run::player::{Asked, Player};
 use agents::run::role::role_uses;
 use agents::run::state::RunState;
 use agents::run::stop::AgentStop;
+use agents::run::trial::TrialCache;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use llm::{Price, Usage};
@@ -81,6 +82,8 @@ pub struct Bench<'a> {
     pub players: &'a dyn PlayerSource,
     /// Where scaffolds that use tricks get them; `&()` without a knowledge base.
     pub knowledge: &'a dyn KnowledgeSource,
+    /// Recalls scripts that recur; `None` where every script is run.
+    pub trials: Option<&'a TrialCache>,
     /// What a token costs, if that is known.
     pub price: Option<Price>,
     /// The folder of the evaluation.
@@ -299,6 +302,7 @@ impl Bench<'_> {
             player: &*player,
             knowledge: self.knowledge,
             guide: &(),
+            trials: self.trials,
             seed,
             folder: &folder,
             stop: self.stop,

@@ -60,7 +60,13 @@ pub(super) fn add_buggy(tree: &mut Tree, decision: Decision, hours: f64) -> Node
     let id = add(&mut copy, decision.clone(), Became::Buggy);
     let mut node = copy.node(id).unwrap().clone();
     let wall = hours * 3600.0;
-    node.run = Some(RunFacts { outcome: Outcome::TimedOut, wall, processor: wall, peak_memory: 0 });
+    node.run = Some(RunFacts {
+        outcome: Outcome::TimedOut,
+        wall,
+        processor: wall,
+        peak_memory: 0,
+        cached: false,
+    });
     tree.decide(decision);
     tree.complete(node);
     id

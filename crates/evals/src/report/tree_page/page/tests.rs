@@ -43,6 +43,7 @@ impl MadeRun {
                 wall: 1.5,
                 processor: 1.0,
                 peak_memory: 1 << 27,
+                cached: false,
             }),
             metric,
             judged: None,
