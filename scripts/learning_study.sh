@@ -3,8 +3,11 @@
 # on it, and the baselines at equal episodes. Every stage resumes, so running it again after an
 # interruption goes on.
 #
-#   scripts/learning_study.sh [--out FOLDER] [--bin FOLDER] [--corpora "1 2 3"]
+#   scripts/learning_study.sh [--out FOLDER] [--results FOLDER] [--bin FOLDER] [--corpora "1 2 3"]
 #                             [--seeds "0 1 2"] [--baselines "0"] [--steps N] [--tasks N]
+#
+# What came of a corpus and a seed is a small file in the folder of results. Where it is there, the
+# runs are not made again: the study can be spread over machines, and files be kept without runs.
 #
 # The plan, with its primary outcomes, is in docs/STUDY.md. For each corpus and each seed:
 #   sft       imitates scripts put together at random from weak parts
@@ -17,12 +20,13 @@
 #   sparse    the same, with a reward for gold alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
-out=generated/learning-study bin=target/release corpora='1 2 3 4 5' seeds='0 1 2'
+out=generated/learning-study results= bin=target/release corpora='1 2 3 4 5' seeds='0 1 2'
 baselines=0 steps=100 tasks=72
 while (($#)); do
   (($# > 1)) || { printf 'error: `%s` needs a value\n' "$1" >&2 && exit 2; }
   case $1 in
     --out) out=$2 ;;
+    --results) results=$2 ;;
     --bin) bin=$2 ;;
     --corpora) corpora=$2 ;;
     --seeds) seeds=$2 ;;
@@ -33,6 +37,7 @@ while (($#)); do
   esac
   shift 2
 done
+results=${results:-$out/results}
 # Episodes of a GRPO run: what the others may play, too.
 per_step=8 group=8
 episodes=$((steps * per_step * group))
@@ -46,6 +51,11 @@ train() {
 }
 
 for number in $corpora; do
+  missing=()
+  for seed in $seeds; do
+    [[ -e $results/corpus-$number-seed-$seed.json ]] || missing+=("$seed")
+  done
+  ((${#missing[@]})) || continue
   corpus=$out/corpus-$number
   mkdir -p "$corpus"
   # 3: slots stayed empty, and the other tasks are there.
@@ -55,7 +65,7 @@ for number in $corpora; do
   # The ladder on training tasks: the best fixed script is chosen there.
   "$bin/rl" eval --scripted --tasks "$corpus/tasks" --split train --attempts 1 --out "$corpus/ladder"
   training=$(find "$corpus/tasks" -name task.json -exec grep -l '"split": "train"' {} + | wc -l)
-  for seed in $seeds; do
+  for seed in "${missing[@]}"; do
     run=$corpus/seed-$seed
     mkdir -p "$run"
     "$bin/rl" sft --model small --tasks "$corpus/tasks" --seed "$seed" --out "$run/sft"
@@ -93,7 +103,7 @@ for number in $corpora; do
     "$bin/rl" eval --composed --tasks "$corpus/tasks" --attempts 24 --seed "$seed" \
       --out "$run/composed"
     "$bin/rl" report --eval "$run/eval" --demonstrations "$run/sft" --json "$run/learnt.json" >"$run/learnt.md"
-    scripts/learning_study.py collect "$run" "$out/results/corpus-$number-seed-$seed.json"
+    scripts/learning_study.py collect "$run" "$results/corpus-$number-seed-$seed.json"
   done
 done
-scripts/learning_study.py summary "$out"/results/*.json
+scripts/learning_study.py summary "$results"/*.json
