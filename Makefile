@@ -16,6 +16,8 @@ OUT ?= generated/quickstart
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export CARGO_TERM_PROGRESS_WHEN ?= auto
+# The sandbox has packages read-only: what is not compiled at once is compiled at each of its starts.
+export UV_COMPILE_BYTECODE := 1
 
 .PHONY: help quickstart guide-demo test test-bridges test-guide test-harbor test-lm-eval test-openenv test-tinker test-trl test-vllm check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors venv-bridges venv-harbor venv-lm-eval venv-nemo-gym venv-openenv venv-tinker venv-trl venv-vllm fmt lock clean
 
