@@ -3,7 +3,7 @@
 use crate::capabilities::{Capabilities, SchemaMode};
 use crate::chat::{Completion, Effort, Finish, Request, Role, Usage};
 use crate::sse::SseEvent;
-use crate::wire::{ApiFailure, WireFault, with_schema_in_words};
+use crate::wire::{ApiFailure, SEVERAL_CALLS, WireFault, with_schema_in_words};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -165,7 +165,8 @@ pub(crate) struct AnthropicAnswer {
     text: String,
     thoughts: String,
     arguments: String,
-    called: bool,
+    /// Tools that it calls.
+    calls: usize,
     stop_reason: Option<String>,
     category: Option<String>,
     totals: TokenTotals,
@@ -187,7 +188,7 @@ impl AnthropicAnswer {
             if let Some(input) = block.input.as_ref().filter(|_| block.r#type == "tool_use") {
                 self.arguments += &input.to_string();
             }
-            self.open(&block)?;
+            self.open(&block);
         }
         self.count(body.usage);
         self.end(body.stop_reason, body.stop_details);
@@ -210,7 +211,7 @@ impl AnthropicAnswer {
                 self.model = message.model.unwrap_or_default();
                 self.count(message.usage);
             }
-            StreamItem::ContentBlockStart { content_block } => self.open(&content_block)?,
+            StreamItem::ContentBlockStart { content_block } => self.open(&content_block),
             StreamItem::ContentBlockDelta { delta } => match delta.r#type.as_str() {
                 "text_delta" => self.text += delta.text.as_deref().unwrap_or_default(),
                 "thinking_delta" => self.thoughts += delta.thinking.as_deref().unwrap_or_default(),
@@ -235,17 +236,12 @@ impl AnthropicAnswer {
         self.done
     }
 
-    fn open(&mut self, block: &Block) -> Result<(), WireFault> {
+    fn open(&mut self, block: &Block) {
         self.text += block.text.as_deref().unwrap_or_default();
         self.thoughts += block.thinking.as_deref().unwrap_or_default();
         if block.r#type == "tool_use" {
-            if self.called {
-                let what = "the answer calls several tools where one is asked for";
-                return Err(WireFault::Malformed(what.to_owned()));
-            }
-            self.called = true;
+            self.calls += 1;
         }
-        Ok(())
     }
 
     fn count(&mut self, usage: Option<Value>) {
@@ -267,7 +263,7 @@ impl AnthropicAnswer {
     }
 
     /// `None` if the counts are missing or malformed.
-    fn usage(&self) -> Option<Usage> {
+    fn counted(&self) -> Option<Usage> {
         let cached = self.totals.cached.unwrap_or(0);
         let cache_written = self.totals.cache_written.unwrap_or(0);
         let input = self.totals.input?.checked_add(cached)?.checked_add(cache_written)?;
@@ -281,10 +277,30 @@ impl AnthropicAnswer {
         })
     }
 
+    /// Its tokens so far, estimated where the provider has not counted them.
+    pub(crate) fn usage(&self, input_bytes: usize) -> Usage {
+        self.counted().unwrap_or_else(|| Usage::estimate(input_bytes, self.written()))
+    }
+
+    /// The texts that came so far: answer, thoughts, arguments of tools.
+    pub(crate) fn texts(&self) -> [&str; 3] {
+        [&self.text, &self.thoughts, &self.arguments]
+    }
+
+    /// The model that answers, in the provider's words; empty before that is known.
+    pub(crate) fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn written(&self) -> usize {
+        self.texts().iter().map(|text| text.len()).sum()
+    }
+
     /// The completion. `input_bytes` is the length of what was sent, for servers without usage.
     ///
     /// # Errors
-    /// [`WireFault::Cut`] if the stream ended too early.
+    /// [`WireFault::Cut`] if the stream ended too early, [`WireFault::Malformed`] if several tools are
+    /// called.
     pub(crate) fn finish(self, input_bytes: usize) -> Result<Completion, WireFault> {
         let finish = match self.stop_reason.as_deref() {
             None => return Err(WireFault::Cut),
@@ -300,10 +316,12 @@ impl AnthropicAnswer {
                 Finish::Stop
             }
         };
-        let written = self.text.len() + self.thoughts.len() + self.arguments.len();
-        let usage = self.usage().unwrap_or_else(|| Usage::estimate(input_bytes, written));
+        if self.calls > 1 {
+            return Err(WireFault::Malformed(SEVERAL_CALLS.to_owned()));
+        }
+        let usage = self.usage(input_bytes);
         Ok(Completion {
-            text: if self.called { self.arguments } else { self.text },
+            text: if self.calls == 1 { self.arguments } else { self.text },
             thoughts: Some(self.thoughts).filter(|thoughts| !thoughts.is_empty()),
             finish,
             refusal: self.category,

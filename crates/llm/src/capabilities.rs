@@ -13,6 +13,16 @@ pub enum WireProtocol {
     Anthropic,
 }
 
+impl WireProtocol {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+        }
+    }
+}
+
 /// How an endpoint is made to answer in a schema, from the strictest way to the loosest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -6,17 +6,18 @@
 
 mod embeddings;
 
-use crate::anthropic::{self, AnthropicAnswer};
+use crate::answer::Answer;
+use crate::anthropic;
 use crate::cache::write_entry;
 use crate::calls::{CallRecord, CallReservation, TryOutcome};
 use crate::capabilities::{Capabilities, WireProtocol};
 use crate::chat::{ChatError, ChatModel, Completion, Message, Purpose, Request, Role};
 use crate::endpoint::{Endpoint, EndpointError, is_loopback};
 use crate::limiter::{CallPermit, Limiter};
-use crate::openai::{self, OpenAiAnswer};
+use crate::openai;
 use crate::retry::{Advice, Backoff, NextStep, TryFault, hold, next_step};
 use crate::secret::scrub;
-use crate::sse::{SseError, SseEvent, SseReader};
+use crate::sse::{SseError, SseReader};
 use crate::wire::{ApiFailure, WireFault};
 use camino::{Utf8Path, Utf8PathBuf};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
@@ -27,13 +28,13 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::time::timeout;
 
 /// Most bytes of one event of a stream.
-const MOST_EVENT: usize = 4 << 20;
+pub(crate) const MOST_EVENT: usize = 4 << 20;
 /// Most bytes of an answer.
-const MOST_ANSWER: usize = 32 << 20;
+pub(crate) const MOST_ANSWER: usize = 32 << 20;
 /// Bytes of an error that are read.
 const MOST_ERROR: usize = 64 << 10;
 /// How long the end of a complete answer is waited for, so that the connection can be used again.
-const AFTER_ANSWER: Duration = Duration::from_millis(500);
+pub(crate) const AFTER_ANSWER: Duration = Duration::from_millis(500);
 
 /// A client of one endpoint, for any number of threads.
 ///
@@ -85,11 +86,7 @@ impl ChatClient {
             .thread_name("llm")
             .enable_all()
             .build()?;
-        let path = match endpoint.protocol {
-            WireProtocol::OpenAi => openai::PATH,
-            WireProtocol::Anthropic => anthropic::PATH,
-        };
-        let url = endpoint.base_url.join(path).map_err(|error| setting(error.to_string()))?;
+        let url = chat_url(&endpoint).map_err(setting)?;
         let http = http_client(&endpoint).map_err(setting)?;
         let limiter = Limiter::new(&endpoint);
         let capabilities = Mutex::new(endpoint.capabilities);
@@ -305,41 +302,13 @@ impl ChatClient {
         if let Some(time) = hold(response.headers(), SystemTime::now()) {
             self.limiter.hold(time.min(self.endpoint.retry.longest_pause));
         }
-        let request_id = ["x-request-id", "request-id"]
-            .iter()
-            .find_map(|name| response.headers().get(*name)?.to_str().ok())
-            .map(|id| self.scrub(id));
+        let request_id = request_id(&response).map(|id| self.scrub(&id));
         let result = if response.status().is_success() {
             self.read_answer(response, input_bytes).await
         } else {
-            Err(self.read_failure(response).await)
+            Err(read_failure(&self.endpoint, response).await)
         };
         Tried { result, request_id }
-    }
-
-    async fn read_failure(&self, mut response: Response) -> TryFault {
-        let status = response.status();
-        let advice = Advice::from_headers(response.headers(), SystemTime::now());
-        let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-        let location = location.map(|location| self.scrub(location));
-        let mut body = Vec::new();
-        // What can be read of it is enough.
-        while body.len() < MOST_ERROR
-            && let Ok(Ok(Some(piece))) =
-                timeout(self.endpoint.timeouts.idle, response.chunk()).await
-        {
-            body.extend_from_slice(&piece);
-        }
-        body.truncate(MOST_ERROR);
-        let text = self.scrub(&String::from_utf8_lossy(&body));
-        let mut failure = ApiFailure::from_body(status.as_u16(), &text);
-        if status.is_redirection() {
-            let target = location.unwrap_or_else(|| "another address".to_owned());
-            failure.message = format!(
-                "the server redirects to {target}, which is not followed; put the address into `base_url`"
-            );
-        }
-        TryFault::Failed { failure: Box::new(failure), advice, begun: false }
     }
 
     async fn read_answer(
@@ -347,10 +316,7 @@ impl ChatClient {
         mut response: Response,
         input_bytes: usize,
     ) -> Result<Completion, TryFault> {
-        let content_type = response.headers().get(CONTENT_TYPE);
-        let streams = content_type
-            .and_then(|value| value.to_str().ok())
-            .is_some_and(|value| value.trim_start().starts_with("text/event-stream"));
+        let streams = streams(&response);
         let mut answer = Answer::new(self.endpoint.protocol);
         let mut reader = SseReader::new(MOST_EVENT);
         let mut whole = Vec::new();
@@ -423,50 +389,17 @@ impl ChatModel for ChatClient {
     }
 }
 
-/// An answer in the making, of either protocol.
-enum Answer {
-    OpenAi(OpenAiAnswer),
-    Anthropic(AnthropicAnswer),
+/// Where `endpoint` takes conversations.
+pub(crate) fn chat_url(endpoint: &Endpoint) -> Result<Url, String> {
+    let path = match endpoint.protocol {
+        WireProtocol::OpenAi => openai::PATH,
+        WireProtocol::Anthropic => anthropic::PATH,
+    };
+    endpoint.base_url.join(path).map_err(|error| error.to_string())
 }
 
-impl Answer {
-    fn new(protocol: WireProtocol) -> Self {
-        match protocol {
-            WireProtocol::OpenAi => Self::OpenAi(OpenAiAnswer::default()),
-            WireProtocol::Anthropic => Self::Anthropic(AnthropicAnswer::default()),
-        }
-    }
-
-    fn whole(&mut self, text: &str) -> Result<(), WireFault> {
-        match self {
-            Self::OpenAi(answer) => answer.whole(text),
-            Self::Anthropic(answer) => answer.whole(text),
-        }
-    }
-
-    fn event(&mut self, event: &SseEvent) -> Result<(), WireFault> {
-        match self {
-            Self::OpenAi(answer) => answer.event(event),
-            Self::Anthropic(answer) => answer.event(event),
-        }
-    }
-
-    fn is_complete(&self) -> bool {
-        match self {
-            Self::OpenAi(answer) => answer.is_complete(),
-            Self::Anthropic(answer) => answer.is_complete(),
-        }
-    }
-
-    fn finish(self, input_bytes: usize) -> Result<Completion, WireFault> {
-        match self {
-            Self::OpenAi(answer) => answer.finish(input_bytes),
-            Self::Anthropic(answer) => answer.finish(input_bytes),
-        }
-    }
-}
-
-fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, String> {
+/// The client that sends requests to `endpoint`, with its key.
+pub(crate) fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, String> {
     // One provider for the whole process; another part of it may have set one before.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut headers = HeaderMap::new();
@@ -508,6 +441,47 @@ fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, String> {
     builder.build().map_err(error_text)
 }
 
+/// The provider's name of a request, as it sent it.
+pub(crate) fn request_id(response: &Response) -> Option<String> {
+    let headers = response.headers();
+    let mut ids = ["x-request-id", "request-id"].iter();
+    ids.find_map(|name| headers.get(*name)?.to_str().ok()).map(str::to_owned)
+}
+
+/// Whether an answer is a stream.
+pub(crate) fn streams(response: &Response) -> bool {
+    let content_type = response.headers().get(CONTENT_TYPE);
+    content_type
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|value| value.trim_start().starts_with("text/event-stream"))
+}
+
+/// Reads an answer with a status of failure.
+pub(crate) async fn read_failure(endpoint: &Endpoint, mut response: Response) -> TryFault {
+    let scrub = |text: &str| scrub(text, endpoint.key.as_ref()).into_owned();
+    let status = response.status();
+    let advice = Advice::from_headers(response.headers(), SystemTime::now());
+    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    let location = location.map(scrub);
+    let mut body = Vec::new();
+    // What can be read of it is enough.
+    while body.len() < MOST_ERROR
+        && let Ok(Ok(Some(piece))) = timeout(endpoint.timeouts.idle, response.chunk()).await
+    {
+        body.extend_from_slice(&piece);
+    }
+    body.truncate(MOST_ERROR);
+    let text = scrub(&String::from_utf8_lossy(&body));
+    let mut failure = ApiFailure::from_body(status.as_u16(), &text);
+    if status.is_redirection() {
+        let target = location.unwrap_or_else(|| "another address".to_owned());
+        failure.message = format!(
+            "the server redirects to {target}, which is not followed; put the address into `base_url`"
+        );
+    }
+    TryFault::Failed { failure: Box::new(failure), advice, begun: false }
+}
+
 /// An error of a request with its causes, on one line and without the address.
 pub fn error_text(error: reqwest::Error) -> String {
     let error = error.without_url();
@@ -520,15 +494,15 @@ pub fn error_text(error: reqwest::Error) -> String {
     text
 }
 
-fn broken(what: String) -> TryFault {
+pub(crate) fn broken(what: String) -> TryFault {
     TryFault::Broken { what, malformed: false }
 }
 
-fn malformed(what: String) -> TryFault {
+pub(crate) fn malformed(what: String) -> TryFault {
     TryFault::Broken { what, malformed: true }
 }
 
-fn wire_fault(fault: WireFault, begun: bool) -> TryFault {
+pub(crate) fn wire_fault(fault: WireFault, begun: bool) -> TryFault {
     match fault {
         WireFault::Malformed(what) => malformed(format!("the answer is malformed: {what}")),
         WireFault::Cut => broken("the answer ended before it was complete".to_owned()),

@@ -4,11 +4,14 @@
 //! feature `http`, `ChatClient` implements it for providers that speak OpenAI's or Anthropic's
 //! protocol. [`CallRecord`] books every try and keeps a budget, [`CachedModel`] keeps answers so that
 //! each is paid once, [`ChatRecorder`] records them, and [`Replay`] answers from a recording, so that
-//! whatever uses a model is tested without one. [`EmbeddingModel`] makes vectors of texts. [`schema`] derives the form of an answer from a type.
+//! whatever uses a model is tested without one. With the same feature, `Relay` passes on requests that
+//! somebody else wrote. [`EmbeddingModel`] makes vectors of texts. [`schema`] derives the form of an answer from a type.
 //!
 //! Calls block; any number of threads may share a model. No key is shown by an error, a log, the
 //! record of calls, the cache or a recording.
 
+#[cfg(feature = "http")]
+mod answer;
 #[cfg(feature = "http")]
 mod anthropic;
 mod budget;
@@ -31,6 +34,8 @@ mod limiter;
 mod openai;
 mod price;
 mod record;
+#[cfg(feature = "http")]
+mod relay;
 mod replay;
 #[cfg(feature = "http")]
 mod retry;
@@ -58,7 +63,9 @@ pub use endpoints::{Endpoints, ModelName};
 pub use http::{ChatClient, error_text};
 pub use kept_embeddings::{KeptEmbeddings, NoEmbeddings};
 pub use price::{AmountError, MicroUsd, Price, PriceError, PriceList};
-pub use record::{ChatRecorder, export};
+pub use record::{ChatRecorder, Recording, export};
+#[cfg(feature = "http")]
+pub use relay::{PassedAnswer, PassedEnd, PassedFault, PassedPart, PassedRequest, Relay};
 pub use replay::Replay;
 #[cfg(feature = "http")]
 pub use retry::{RetryPolicy, Timeouts};

@@ -4,7 +4,7 @@
 use crate::capabilities::{Capabilities, SchemaMode};
 use crate::chat::{Completion, Finish, Request, Usage};
 use crate::sse::SseEvent;
-use crate::wire::{ApiFailure, WireFault, with_schema_in_words};
+use crate::wire::{ApiFailure, SEVERAL_CALLS, WireFault, with_schema_in_words};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -159,6 +159,8 @@ pub(crate) struct OpenAiAnswer {
     refusal: String,
     arguments: String,
     called: bool,
+    /// It calls several tools.
+    calls_several: bool,
     finish: Option<String>,
     usage: Option<Usage>,
     done: bool,
@@ -216,33 +218,49 @@ impl OpenAiAnswer {
                 self.finish = Some(finish);
             }
             if let Some(content) = choice.message.or(choice.delta) {
-                self.add(content)?;
+                self.add(content);
             }
         }
         Ok(())
     }
 
-    fn add(&mut self, content: AnswerMessage) -> Result<(), WireFault> {
+    fn add(&mut self, content: AnswerMessage) {
         self.text += content.content.as_deref().unwrap_or_default();
         self.refusal += content.refusal.as_deref().unwrap_or_default();
         let thoughts = content.reasoning.or(content.reasoning_content);
         self.thoughts += thoughts.as_deref().unwrap_or_default();
         for call in content.tool_calls.into_iter().flatten() {
-            if call.index.unwrap_or(0) > 0 {
-                let what = "the answer calls several tools where one is asked for";
-                return Err(WireFault::Malformed(what.to_owned()));
-            }
+            self.calls_several |= call.index.unwrap_or(0) > 0;
             self.called = true;
             self.arguments +=
                 call.function.and_then(|f| f.arguments).as_deref().unwrap_or_default();
         }
-        Ok(())
+    }
+
+    /// Its tokens so far, estimated where the provider has not counted them.
+    pub(crate) fn usage(&self, input_bytes: usize) -> Usage {
+        self.usage.unwrap_or_else(|| Usage::estimate(input_bytes, self.written()))
+    }
+
+    /// The texts that came so far: answer, thoughts, arguments of tools.
+    pub(crate) fn texts(&self) -> [&str; 3] {
+        [&self.text, &self.thoughts, &self.arguments]
+    }
+
+    /// The model that answers, in the provider's words; empty before that is known.
+    pub(crate) fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn written(&self) -> usize {
+        self.texts().iter().map(|text| text.len()).sum()
     }
 
     /// The completion. `input_bytes` is the length of what was sent, for servers without usage.
     ///
     /// # Errors
-    /// [`WireFault::Cut`] if the stream ended too early.
+    /// [`WireFault::Cut`] if the stream ended too early, [`WireFault::Malformed`] if several tools are
+    /// called.
     pub(crate) fn finish(self, input_bytes: usize) -> Result<Completion, WireFault> {
         let finish = match self.finish.as_deref() {
             None if !self.done => return Err(WireFault::Cut),
@@ -256,8 +274,10 @@ impl OpenAiAnswer {
                 Finish::Stop
             }
         };
-        let written = self.text.len() + self.thoughts.len() + self.arguments.len();
-        let usage = self.usage.unwrap_or_else(|| Usage::estimate(input_bytes, written));
+        if self.calls_several {
+            return Err(WireFault::Malformed(SEVERAL_CALLS.to_owned()));
+        }
+        let usage = self.usage(input_bytes);
         Ok(Completion {
             text: if self.called { self.arguments } else { self.text },
             thoughts: Some(self.thoughts).filter(|thoughts| !thoughts.is_empty()),

@@ -76,11 +76,39 @@ impl RecordedExchange {
     }
 }
 
+/// A recording that is open for appending.
+#[derive(Debug)]
+pub struct Recording(Mutex<fs::File>);
+
+impl Recording {
+    /// Opens the file `path`, which is made if there is none; what it holds stays.
+    ///
+    /// # Errors
+    /// [`ChatError::Io`].
+    pub fn open(path: &Utf8Path) -> Result<Self, ChatError> {
+        let file = fs::OpenOptions::new().create(true).append(true).read(true).open(path)?;
+        // A killed process may have left a torn last line.
+        let text = fs::read(path)?;
+        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        file.set_len(whole as u64)?;
+        Ok(Self(Mutex::new(file)))
+    }
+
+    /// Appends a completion.
+    ///
+    /// # Errors
+    /// [`ChatError::Io`].
+    pub fn append(&self, request: &Request, completion: &Completion) -> Result<(), ChatError> {
+        let line = RecordedExchange::new(request.clone(), completion.clone()).to_line()?;
+        Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)?)
+    }
+}
+
 /// A model whose completions are appended to a recording as they come, cut and refused ones too.
 #[derive(Debug)]
 pub struct ChatRecorder<M> {
     model: M,
-    file: Mutex<fs::File>,
+    recording: Recording,
 }
 
 impl<M: ChatModel> ChatRecorder<M> {
@@ -89,20 +117,14 @@ impl<M: ChatModel> ChatRecorder<M> {
     /// # Errors
     /// [`ChatError::Io`].
     pub fn new(model: M, path: &Utf8Path) -> Result<Self, ChatError> {
-        let file = fs::OpenOptions::new().create(true).append(true).read(true).open(path)?;
-        // A killed process may have left a torn last line.
-        let text = fs::read(path)?;
-        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        file.set_len(whole as u64)?;
-        Ok(Self { model, file: Mutex::new(file) })
+        Ok(Self { model, recording: Recording::open(path)? })
     }
 }
 
 impl<M: ChatModel> ChatModel for ChatRecorder<M> {
     fn complete(&self, request: &Request, purpose: &Purpose) -> Result<Completion, ChatError> {
         let completion = self.model.complete(request, purpose)?;
-        let line = RecordedExchange::new(request.clone(), completion.clone()).to_line()?;
-        self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)?;
+        self.recording.append(request, &completion)?;
         Ok(completion)
     }
 }

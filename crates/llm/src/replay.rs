@@ -1,6 +1,6 @@
 //! A model that answers from a recording and opens no connection.
 
-use crate::chat::{ChatError, ChatModel, Completion, Purpose, Request};
+use crate::chat::{ChatError, ChatModel, Completion, Purpose, Request, Role};
 use crate::record::RecordedExchange;
 use camino::Utf8Path;
 use fs_err as fs;
@@ -44,6 +44,35 @@ impl Replay {
         self.exchanges.insert(request.key(), (request.clone(), completion));
     }
 
+    /// The completion of the recorded request in which the model has said the same so far, whatever it
+    /// was told in between. For agents that are told what no two runs have in common, such as times.
+    /// Where several are alike, it is the one whose request is the same.
+    ///
+    /// # Errors
+    /// [`ChatError::NotRecorded`] if there is none, or if several are alike and none is the same.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use llm::{Completion, Finish, Message, Replay, Request, Role, Usage};
+    ///
+    /// let request = |time| Request::new("m", vec![Message::new(Role::User, time)], 16);
+    /// let mut replay = Replay::default();
+    /// # let answer = Completion { text: "go on".to_owned(), thoughts: None, finish: Finish::Stop,
+    /// #     refusal: None, usage: Usage::default(), model: "m".to_owned(), id: String::new() };
+    /// replay.record(&request("It is 10:07."), answer);
+    /// assert_eq!(replay.following(&request("It is 10:09."))?.text, "go on");
+    /// # Ok::<(), llm::ChatError>(())
+    /// ```
+    pub fn following(&self, request: &Request) -> Result<Completion, ChatError> {
+        let asked = said(request);
+        let mut alike =
+            self.exchanges.values().filter(|(recorded, _)| said(recorded).eq(asked.clone()));
+        match (alike.next(), alike.next()) {
+            (Some((_, completion)), None) => Ok(completion.clone()),
+            _ => self.complete(request, &Purpose::default()),
+        }
+    }
+
     /// Where the nearest recorded request differs from `request`, for an error.
     fn nearest(&self, request: &Request) -> String {
         let asked = prompt(request);
@@ -65,6 +94,12 @@ impl Replay {
             part(&asked).escape_debug()
         )
     }
+}
+
+/// What the model has said so far.
+fn said(request: &Request) -> impl Iterator<Item = &str> + Clone {
+    let own = request.messages.iter().filter(|message| message.role == Role::Assistant);
+    own.map(|message| message.content.as_str())
 }
 
 /// All messages as one text.
@@ -142,6 +177,30 @@ mod tests {
         assert!(error.to_string().contains("begins with `c`"));
         fs::write(&path, [line("a", "1"), b"{}\n".to_vec()].concat()).unwrap();
         assert!(matches!(Replay::open(&path), Err(ChatError::Recording { line: 2, .. })));
+    }
+
+    #[test]
+    fn following_request_may_differ_in_what_the_model_was_told() {
+        let turn = |told: &[&str], said: &[&str]| {
+            let mut messages = vec![Message::new(Role::User, told[0])];
+            for (told, said) in told[1..].iter().zip(said) {
+                messages.push(Message::new(Role::Assistant, *said));
+                messages.push(Message::new(Role::User, *told));
+            }
+            Request::new("m", messages, 8)
+        };
+        let mut replay = Replay::default();
+        replay.record(&turn(&["at 10:07"], &[]), completion("1"));
+        replay.record(&turn(&["at 10:07", "5 s left"], &["1"]), completion("2"));
+        let told = |request: &Request| replay.following(request).map(|found| found.text);
+        assert_eq!(told(&turn(&["at 11:00"], &[])).unwrap(), "1");
+        assert_eq!(told(&turn(&["at 11:00", "7 s left"], &["1"])).unwrap(), "2");
+        let other = told(&turn(&["at 11:00", "7 s left"], &["another"])).unwrap_err();
+        assert!(matches!(other, ChatError::NotRecorded { .. }), "{other}");
+        // A second conversation that begins anew is told apart by its text.
+        replay.record(&turn(&["at 12:00"], &[]), completion("3"));
+        assert!(replay.following(&turn(&["at 11:00"], &[])).is_err());
+        assert_eq!(replay.following(&turn(&["at 12:00"], &[])).unwrap(), completion("3"));
     }
 
     #[test]

@@ -57,6 +57,9 @@ fn beginning(text: &str) -> String {
     text.chars().take(500).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
+/// What is wrong with an answer that calls several tools.
+pub(crate) const SEVERAL_CALLS: &str = "the answer calls several tools where one is asked for";
+
 /// Why an answer with status 200 is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WireFault {

@@ -4,8 +4,10 @@ mod agents;
 mod audit;
 mod base;
 mod client;
+mod gateway;
 mod grading;
 mod output;
+mod react;
 mod recipe;
 mod report;
 mod run;
@@ -82,6 +84,10 @@ enum PosttrainCommand {
     ///
     /// Example: posttrain run suite --task household --agent scripted/sft --base base --budget 10m --out run
     Run(Box<run::RunArgs>),
+    /// Work on a task with a chat model, as the agent `react` does in its box: one tool a turn.
+    ///
+    /// It takes everything else from the environment of an agent.
+    React(react::ReactArgs),
     /// List the agents that are part of this program.
     Agents(agents::AgentsArgs),
     /// Say what runs did: scores, ways of training, failures, and whether they kept to their mode.
@@ -105,6 +111,7 @@ impl PosttrainCli {
             PosttrainCommand::Submit(args) => client::submit(args),
             PosttrainCommand::Time(args) => client::time(args),
             PosttrainCommand::Run(args) => run::run(args),
+            PosttrainCommand::React(args) => react::react(args),
             PosttrainCommand::Agents(args) => agents::agents(args),
             PosttrainCommand::Report(args) => report::report(args),
             PosttrainCommand::Audit(args) => audit::audit(args),

@@ -6,7 +6,8 @@
 //! Two kinds of failure are kept apart everywhere: a [`Refusal`] is a mistake of the agent, with what to
 //! do about it; a `Fault` is ours, is tried again once, and never counts as an agent's zero. Code from a
 //! submission is never run, and libtorch is never linked: models are run by another program. [`run`] puts
-//! an agent beside the server; without it, the agent is somebody else's business.
+//! an agent beside the server; without it, the agent is somebody else's business. [`gateway`] is what it
+//! asks chat models through.
 
 pub mod agents;
 pub mod audit;
@@ -15,9 +16,11 @@ mod digest;
 pub mod dojo;
 pub mod failure;
 mod fault;
+pub mod gateway;
 pub mod grade;
 pub mod intake;
 pub mod ledger;
+pub mod react;
 pub mod record;
 mod refusal;
 pub mod report;

@@ -1,6 +1,6 @@
 //! Vectors of texts from OpenAI's `embeddings`, with the retries, limits and bookings of other calls.
 
-use super::{ChatClient, MOST_ANSWER, broken, error_text, malformed};
+use super::{ChatClient, MOST_ANSWER, broken, error_text, malformed, read_failure};
 use crate::calls::TryOutcome;
 use crate::capabilities::WireProtocol;
 use crate::chat::{ChatError, Finish, Message, Purpose, Request, Role, Usage};
@@ -147,7 +147,7 @@ impl ChatClient {
             }
         };
         if !response.status().is_success() {
-            return Err(self.read_failure(response).await);
+            return Err(read_failure(&self.endpoint, response).await);
         }
         let mut whole = Vec::new();
         loop {

@@ -7,6 +7,7 @@ mod child;
 mod embeddings;
 mod faults;
 mod kept;
+mod relay;
 mod secrets;
 mod tls;
 mod wire;

@@ -12,4 +12,4 @@ mod spec;
 pub use folder::{AgentError, AgentFolder};
 pub use mode::{HeldBy, Mode};
 pub use shipped::{ShippedAgent, shipped};
-pub use spec::{AgentSpec, Need, SpecError};
+pub use spec::{ANY_MODEL, AgentSpec, Need, SpecError};

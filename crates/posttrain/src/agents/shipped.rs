@@ -1,5 +1,5 @@
 //! The agents that are part of this program: short scripts over the toolbox, to compare others with and
-//! to try a host out.
+//! to try a host out, and `react`, which is this program itself.
 
 /// An agent that is part of this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,20 +15,21 @@ pub struct ShippedAgent {
 macro_rules! agent {
     ($name:literal) => {
         ShippedAgent {
-            name: concat!("scripted/", $name),
-            spec: include_str!(concat!("../../agents/scripted/", $name, "/agent.toml")),
-            script: include_str!(concat!("../../agents/scripted/", $name, "/start.sh")),
+            name: $name,
+            spec: include_str!(concat!("../../agents/", $name, "/agent.toml")),
+            script: include_str!(concat!("../../agents/", $name, "/start.sh")),
         }
     };
 }
 
 const SHIPPED: &[ShippedAgent] = &[
-    agent!("noop"),
-    agent!("broken"),
-    agent!("copy"),
-    agent!("sft"),
-    agent!("rft"),
-    agent!("sft-grpo"),
+    agent!("scripted/noop"),
+    agent!("scripted/broken"),
+    agent!("scripted/copy"),
+    agent!("scripted/sft"),
+    agent!("scripted/rft"),
+    agent!("scripted/sft-grpo"),
+    agent!("react"),
 ];
 
 /// All of them, from the one that does nothing to the one that does most.

@@ -5,8 +5,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Variables that the workspace sets, which an agent cannot set for itself.
-pub(crate) const RESERVED: [&str; 15] = [
+pub(crate) const RESERVED: [&str; 21] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
     "BASE_MODEL",
+    "CHAT_MODEL",
+    "CHAT_PROTOCOL",
     "CUDA_VISIBLE_DEVICES",
     "DATA_PATH",
     "GRADING_SERVER_URL",
@@ -14,6 +18,8 @@ pub(crate) const RESERVED: [&str; 15] = [
     "HOME",
     "MODEL_PATH",
     "MODE",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
     "OUTPUT_DIR",
     "PATH",
     "SEED",
@@ -22,6 +28,9 @@ pub(crate) const RESERVED: [&str; 15] = [
     "TOOLBOX",
     "WORKSPACE",
 ];
+
+/// What an agent names as its chat model that asks whichever the run has.
+pub const ANY_MODEL: &str = "any";
 
 /// What `agent.toml` says.
 ///
@@ -56,7 +65,7 @@ pub struct AgentSpec {
     /// What it cannot do without.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<Need>,
-    /// The chat model that it asks, for the record.
+    /// The chat model that it asks, or [`ANY_MODEL`]. An agent without one gets no gateway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The modes that it knows.
@@ -71,6 +80,8 @@ pub enum Need {
     Rl,
     /// A GPU.
     Gpu,
+    /// A chat model, behind the gateway.
+    Model,
     /// Node.js.
     Node,
     /// A host of the network, which a box does not reach.
@@ -83,10 +94,11 @@ impl TryFrom<String> for Need {
         match given.as_str() {
             "rl" => Ok(Self::Rl),
             "gpu" => Ok(Self::Gpu),
+            "model" => Ok(Self::Model),
             "node" => Ok(Self::Node),
             _ => match given.strip_prefix("host:") {
                 Some(host) if !host.is_empty() => Ok(Self::Host(host.to_owned())),
-                _ => Err(format!("`{given}` is no need; one of rl, gpu, node, host:NAME")),
+                _ => Err(format!("`{given}` is no need; one of rl, gpu, model, node, host:NAME")),
             },
         }
     }
@@ -97,6 +109,7 @@ impl From<Need> for String {
         match need {
             Need::Rl => "rl".to_owned(),
             Need::Gpu => "gpu".to_owned(),
+            Need::Model => "model".to_owned(),
             Need::Node => "node".to_owned(),
             Need::Host(host) => format!("host:{host}"),
         }
@@ -153,7 +166,8 @@ mod tests {
 
     #[test]
     fn needs_are_read_as_written() {
-        let text = format!("{GOOD}needs = ['rl', 'gpu', 'node', 'host:api.example.org']\n");
+        let text =
+            format!("{GOOD}needs = ['rl', 'gpu', 'node', 'host:api.example.org', 'model']\n");
         let spec = AgentSpec::from_toml(&text).unwrap();
         assert_eq!(spec.needs[3], Need::Host("api.example.org".to_owned()));
         assert_eq!(AgentSpec::from_toml(&toml::to_string(&spec).unwrap()).unwrap(), spec);
@@ -168,6 +182,7 @@ mod tests {
             (GOOD.replace("['free']", "['other']"), "other"),
             (format!("{GOOD}needs = ['network']\n"), "host:NAME"),
             (format!("{GOOD}[env]\nGRADING_TOKEN = 'x'\n"), "GRADING_TOKEN"),
+            (format!("{GOOD}[env]\nOPENAI_API_KEY = 'x'\n"), "OPENAI_API_KEY"),
             (format!("{GOOD}cmd = 'x'\n"), "cmd"),
         ] {
             let error = AgentSpec::from_toml(&wrong).unwrap_err().to_string();

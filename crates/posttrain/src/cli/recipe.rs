@@ -53,20 +53,45 @@ fn read(name: &str) -> Result<Table> {
     text.parse::<Table>().with_context(|| format!("failed to read the recipe `{name}`"))
 }
 
+/// The tables that a recipe may have: their keys are flags with the table's name before them.
+const TABLES: [&str; 1] = ["gateway"];
+
 /// A table as flags.
 fn flags(table: &Table, name: &str) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    for (key, value) in table {
+        match value {
+            Value::Table(inside) if TABLES.contains(&key.as_str()) => {
+                all.extend(plain_flags(inside, name, &format!("{key}-"))?);
+            }
+            _ => {
+                let one = Table::from_iter([(key.clone(), value.clone())]);
+                all.extend(plain_flags(&one, name, "")?);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// A table without tables as flags, which begin with `prefix`.
+fn plain_flags(table: &Table, name: &str, prefix: &str) -> Result<Vec<String>> {
     let mut flags = Vec::new();
     for (key, value) in table {
         let value = match value {
+            Value::Array(list) if list.iter().all(Value::is_str) => {
+                list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",")
+            }
             Value::String(text) => text.clone(),
             Value::Integer(number) => number.to_string(),
             Value::Float(number) => number.to_string(),
             Value::Boolean(_) | Value::Array(_) | Value::Table(_) | Value::Datetime(_) => {
-                let what = format!("`{key}` in the recipe `{name}` is not a text or a number");
+                let what = format!(
+                    "`{prefix}{key}` in the recipe `{name}` is not a text, a number or a list of texts"
+                );
                 return Err(UsageError(what).into());
             }
         };
-        flags.push(format!("--{key}={value}"));
+        flags.push(format!("--{prefix}{key}={value}"));
     }
     Ok(flags)
 }
@@ -92,6 +117,18 @@ mod tests {
         for line in ["posttrain run s -- grader --config x", "posttrain audit --config x"] {
             assert_eq!(expanded(line).join(" "), line);
         }
+    }
+
+    #[test]
+    fn table_of_the_gateway_is_its_flags() {
+        let text =
+            "budget = '5m'\n[gateway]\nmodels = ['openai:a', 'local:b']\ntokens = 70\ncost = 0.5";
+        let all = flags(&text.parse().unwrap(), "mine").unwrap().join(" ");
+        let expected =
+            "--budget=5m --gateway-cost=0.5 --gateway-models=openai:a,local:b --gateway-tokens=70";
+        assert_eq!(all, expected);
+        let wrong = "[gateway]\nmodels = [1]".parse().unwrap();
+        assert!(flags(&wrong, "mine").unwrap_err().to_string().contains("`gateway-models`"));
     }
 
     #[test]

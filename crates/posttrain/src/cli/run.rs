@@ -1,5 +1,6 @@
 //! `posttrain run`.
 
+use super::gateway::GatewayArgs;
 use super::grading::{GradingArgs, this_program};
 use super::{UsageError, exit, output};
 use anyhow::{Context as _, Result};
@@ -84,6 +85,8 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "SIZE")]
     gpu_memory: Option<ByteSize>,
     #[command(flatten)]
+    gateway: GatewayArgs,
+    #[command(flatten)]
     grading: GradingArgs,
 }
 
@@ -147,6 +150,7 @@ impl RunArgs {
             device: grading.device.clone(),
             device_lock: grading.device_lock.clone(),
             program,
+            gateway: self.gateway.settings()?,
         })
     }
 }
@@ -176,6 +180,9 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
 fn stopped(error: RunError) -> Result<u8> {
     match error {
         error @ (RunError::Usage(_) | RunError::Agent(_) | RunError::Tasks(TaskSetError::Mode)) => {
+            Err(UsageError(with_reasons(&error)).into())
+        }
+        RunError::Gateway(error) if error.is_the_callers() => {
             Err(UsageError(with_reasons(&error)).into())
         }
         error @ RunError::Interrupted => {
@@ -289,6 +296,15 @@ fn print(result: &RunResult) -> Result<()> {
             number(metrics.final_best),
             number(metrics.final_last),
             number(metrics.final_improvement)
+        ))?;
+    }
+    if let Some(chat) = &result.chat {
+        let cost = chat
+            .cost()
+            .map_or("unknown, for want of a price".to_owned(), |_| chat.cost_micro.to_string());
+        output::line(&format!(
+            "chat models {} requests, {} tokens read, {} written, cost {cost}",
+            chat.requests, chat.input, chat.output
         ))?;
     }
     if let Some((low, high)) = result.interval {

@@ -4,6 +4,7 @@ use crate::agents::AgentSpec;
 use crate::audit::{AuditError, AuditReport, audit};
 use crate::clock::PauseReason;
 use crate::digest::Digest;
+use crate::gateway::{self, GatewayLine, GatewayTotals, read_gateway_lines};
 use crate::grade::{ItemScore, Results};
 use crate::ledger::{LedgerError, Protocol, SealedEntry, State, read_lines, replay};
 use crate::record::{CodeChange, CodeSnapshot, CodeSnapshots, Moment, ToolUse, changes, read_uses};
@@ -78,6 +79,8 @@ pub(super) struct RunFiles {
     pub(super) audit: Option<AuditReport>,
     pub(super) end: Option<AgentEnd>,
     pub(super) uses: Vec<ToolUse>,
+    /// What was asked of chat models; none where there was no gateway to any.
+    pub(super) chat: Option<Vec<GatewayLine>>,
     pub(super) forbidden: Vec<String>,
     snapshots: CodeSnapshots,
 }
@@ -107,6 +110,7 @@ impl RunFiles {
             serde_json::from_slice(&fs::read(&end)?).map_err(|error| form(&end, &error))
         };
         let end = end.is_file().then(read_end).transpose()?;
+        let chat = sealed.join(gateway::LINES);
         let text = |path: &str| fs::read_to_string(folder.join(path)).ok();
         let agent = text("agent/agent.toml").and_then(|text| AgentSpec::from_toml(&text).ok());
         Ok(Self {
@@ -117,6 +121,7 @@ impl RunFiles {
             lines,
             end,
             uses: read_uses(&folder.join(USES))?,
+            chat: chat.exists().then(|| read_gateway_lines(&chat)).transpose()?,
             forbidden: forbidden(&folder.join("workspace/data")),
             snapshots: CodeSnapshots::new(
                 folder.join("workspace/code"),
@@ -183,6 +188,18 @@ impl RunFiles {
         };
         let results = Results::read(&self.sealed().join("results"), part, model);
         results.ok().flatten().map(|(results, _)| results.items)
+    }
+
+    /// What was taken from chat models; none where there was no gateway to any.
+    pub(super) fn chat_totals(&self) -> Option<GatewayTotals> {
+        self.chat.as_ref().map(GatewayTotals::of)
+    }
+
+    /// Tokens of the answers that were there when so many milliseconds of the budget were used.
+    pub(super) fn tokens_until(&self, used_ms: u64) -> Option<u64> {
+        let lines = self.chat.as_ref()?.iter();
+        let there = lines.filter(|line| line.used_ms <= used_ms && line.is_end());
+        Some(GatewayTotals::of(there).tokens())
     }
 
     pub(super) fn sealed(&self) -> Utf8PathBuf {

@@ -53,6 +53,8 @@ pub struct Iteration {
     pub used_s: f64,
     /// Seconds of the budget since the submission before.
     pub duration_s: f64,
+    /// Tokens of chat models that were taken until then; none where nothing counted them.
+    pub tokens: Option<u64>,
     /// `graded`, `cached`, `refused`, `failed`, `waiting`.
     pub status: &'static str,
     /// The code of the last program of the toolbox in it that ended.
@@ -162,6 +164,7 @@ impl Iteration {
             timestamp: submission.time.clone(),
             used_s: seconds(submission.request.used_ms),
             duration_s: seconds(submission.request.used_ms.saturating_sub(before.used_ms)),
+            tokens: files.tokens_until(submission.request.used_ms),
             status: status(&submission.outcome),
             exit_code: uses.iter().filter_map(|one| one.end.as_ref()?.code).next_back(),
             model_path: submission.request.model_path.clone(),

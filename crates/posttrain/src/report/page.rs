@@ -64,8 +64,9 @@ fn boards(runs: &[RunReport]) -> BTreeMap<String, Vec<&RunReport>> {
     all
 }
 
-/// The best score so far, over the budget's time and over submissions, and the base's.
-fn charts(heading: &str, runs: &[&RunReport]) -> [LineChart; 2] {
+/// The best score so far, over the budget's time, over submissions and over tokens of chat models where
+/// these were counted, and the base's.
+fn charts(heading: &str, runs: &[&RunReport]) -> Vec<LineChart> {
     let chart =
         |title: &str, x_label: &str, x: fn(&Iteration) -> f64, end: fn(&RunReport) -> f64| {
             let curve =
@@ -82,7 +83,16 @@ fn charts(heading: &str, runs: &[&RunReport]) -> [LineChart; 2] {
         let used = run.metrics.ledger.as_ref().map_or(0.0, |metrics| metrics.time_used_ratio);
         used * run.budget_s / 60.0
     };
-    [
+    let counts = runs.iter().all(|run| run.metrics.tokens.is_some());
+    let tokens = counts.then(|| {
+        chart(
+            "over tokens",
+            "thousand tokens of chat models",
+            |one| thousands(one.tokens),
+            |run| thousands(run.metrics.tokens),
+        )
+    });
+    let mut all = vec![
         chart("over time", "minutes of the budget", |one| one.used_s / 60.0, minutes),
         chart(
             "over submissions",
@@ -90,7 +100,13 @@ fn charts(heading: &str, runs: &[&RunReport]) -> [LineChart; 2] {
             |one| one.iteration as f64,
             |run| run.iterations.len() as f64,
         ),
-    ]
+    ];
+    all.extend(tokens);
+    all
+}
+
+fn thousands(tokens: Option<u64>) -> f64 {
+    tokens.unwrap_or(0) as f64 / 1000.0
 }
 
 /// The score of each base, as a line.

@@ -2,10 +2,11 @@
 
 use super::files::{ReportError, RunFiles, RunState};
 use super::iteration::{Before, Iteration};
-use crate::agents::{HeldBy, Mode};
+use crate::agents::{ANY_MODEL, HeldBy, Mode};
 use crate::audit::final_gains;
 use crate::audit::metrics::Metrics;
 use crate::failure::{self, FailureFinding, RunEnd};
+use crate::gateway::GatewayTotals;
 use crate::ledger::{Protocol, State};
 use crate::record::{CodeChange, Moment, ToolUse};
 use crate::route::{Route, RouteFinding, adopted, attempted, closes_its_loop};
@@ -48,9 +49,9 @@ pub struct ReportMetrics {
     pub ledger: Option<Metrics>,
     /// The 95 % interval of the improvement on the test items: items in pairs.
     pub interval: Option<(f64, f64)>,
-    /// Tokens of chat models; none where nothing counted them.
+    /// Tokens of chat models, read and written; none where no gateway counted them.
     pub tokens: Option<u64>,
-    /// Their cost in US dollars; none where nothing counted it.
+    /// Their cost in US dollars; none where no gateway counted it, or the price of a model is unknown.
     pub cost: Option<f64>,
     /// How the agent was kept apart.
     pub isolation: String,
@@ -85,7 +86,7 @@ pub struct RunReport {
     pub task: String,
     /// The agent.
     pub agent: String,
-    /// The chat model that the agent asks, as it says itself.
+    /// The chat model that the agent asks: of the run, or else as it says itself.
     pub driver_model: Option<String>,
     /// The base model's folder.
     pub base_model: String,
@@ -144,13 +145,14 @@ impl RunReport {
         let snapshot = last.or(before.snapshot);
         let words = snapshot.map(|snapshot| forbidden(&files, &files.texts(&snapshot)));
         let compliance = compliance(&files, &tried, online.clone(), words.unwrap_or_default());
+        let taken = files.chat_totals();
         let metrics = ReportMetrics {
             version: 1,
             state: files.state(),
             ledger: files.audit.as_ref().and_then(|audit| audit.metrics.clone()),
             interval: files.audit.as_ref().and_then(|audit| audit.interval),
-            tokens: None,
-            cost: None,
+            tokens: taken.as_ref().map(GatewayTotals::tokens),
+            cost: taken.as_ref().and_then(GatewayTotals::cost),
             isolation: compliance.isolation.clone(),
             mode: compliance.mode,
             route: best.map_or(Route::None, |found| found.route),
@@ -168,7 +170,7 @@ impl RunReport {
             folder: folder.to_owned(),
             task: record.task.clone(),
             agent: record.agent.clone(),
-            driver_model: files.agent.as_ref().and_then(|agent| agent.model.clone()),
+            driver_model: driver_model(&files),
             base_model: record.base.clone(),
             seed: record.seed,
             budget_s: record.budget_ms as f64 / 1000.0,
@@ -192,6 +194,15 @@ impl RunReport {
         let size = |one: &Iteration| one.gain.map_or(0.0, |gain| gain.by.abs());
         all.sort_by(|one, other| size(other).total_cmp(&size(one)));
         all
+    }
+}
+
+/// The chat model that an agent asks. One that asks any has those of its run.
+fn driver_model(files: &RunFiles) -> Option<String> {
+    let named = files.agent.as_ref().and_then(|agent| agent.model.clone())?;
+    match &files.record.gateway {
+        Some(gateway) if named == ANY_MODEL => Some(gateway.models.join(", ")),
+        _ => Some(named),
     }
 }
 

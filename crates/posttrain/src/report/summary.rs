@@ -93,6 +93,9 @@ pub(super) fn opening(run: &RunReport) -> String {
             text.push('.');
         }
     }
+    if let Some(tokens) = metrics.tokens {
+        let _ = write!(text, " Chat models: {tokens} tokens, {}.", super::tables::cost(run));
+    }
     text
 }
 

@@ -213,6 +213,8 @@ pub(super) fn runs(runs: &[RunReport]) -> ReportTable {
             seconds(ledger.and_then(|metrics| metrics.time_to_best)),
             share(ledger.map(|metrics| metrics.time_used_ratio)),
             share(ledger.map(|metrics| metrics.grading_share)),
+            run.metrics.tokens.map_or("–".to_owned(), |tokens| tokens.to_string()),
+            cost(run),
         ]
     });
     let columns = [
@@ -225,9 +227,21 @@ pub(super) fn runs(runs: &[RunReport]) -> ReportTable {
         "best",
         "time used",
         "grading",
+        "tokens",
+        "cost",
     ];
-    let note = "Times are of the agent's budget. No chat model's tokens were counted.".to_owned();
-    table("Runs", note, &columns, rows.collect())
+    let note = "Times are of the agent's budget. Tokens and cost are those of chat models behind the \
+                gateway; nothing else counts them.";
+    table("Runs", note.to_owned(), &columns, rows.collect())
+}
+
+/// What chat models cost, or why that is not known.
+pub(super) fn cost(run: &RunReport) -> String {
+    match (run.metrics.tokens, run.metrics.cost) {
+        (None, _) => "–".to_owned(),
+        (Some(_), Some(cost)) => format!("${cost:.4}"),
+        (Some(_), None) => "price unknown".to_owned(),
+    }
 }
 
 /// What each run was held to.

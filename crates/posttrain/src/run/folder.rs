@@ -3,6 +3,7 @@
 use super::result::RunResult;
 use super::settings::RunRecord;
 use super::story::RunError;
+use crate::gateway::{self, GatewayTotals, read_gateway_lines};
 use crate::record::CodeSnapshots;
 use crate::workspace::Workspace;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -87,6 +88,13 @@ impl RunFolder {
     /// The record of the toolbox.
     pub(super) fn uses(&self) -> Utf8PathBuf {
         self.path.join(USES)
+    }
+
+    /// What the agent took from chat models; none if it has no gateway.
+    pub(super) fn chat(&self) -> std::io::Result<Option<GatewayTotals>> {
+        let file = self.sealed().join(gateway::LINES);
+        let lines = || Ok(GatewayTotals::of(&read_gateway_lines(&file)?));
+        file.exists().then(lines).transpose()
     }
 
     /// What came of the run, if it is finished.

@@ -70,6 +70,7 @@ pub fn run_group(
                     RunError::Usage(_)
                     | RunError::Agent(_)
                     | RunError::Tasks(_)
+                    | RunError::Gateway(_)
                     | RunError::Interrupted,
                 ) => {
                     return result.map(|_| Vec::new());

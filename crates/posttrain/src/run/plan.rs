@@ -4,6 +4,7 @@ use super::settings::RunSettings;
 use super::story::RunError;
 use crate::agents::AgentFolder;
 use crate::clock::ClockMode;
+use crate::gateway::Caps;
 use crate::ledger::Protocol;
 use crate::task_set::TaskSet;
 use camino::Utf8Path;
@@ -128,6 +129,19 @@ impl RunPlan {
                 ),
             ),
         ];
+        if let Some(gateway) = settings.gateway_of(agent) {
+            let Caps { tokens, cost } = gateway.caps;
+            let no_limit = || "no limit".to_owned();
+            lines.push(line(
+                "chat models",
+                format!(
+                    "{}; for each run tokens: {}, cost: {}",
+                    gateway.models.join(", "),
+                    tokens.map_or_else(no_limit, |tokens| tokens.to_string()),
+                    cost.map_or_else(no_limit, |cost| cost.to_string())
+                ),
+            ));
+        }
         for task in &self.tasks {
             let (items, after) = match settings.protocol {
                 Protocol::Sealed => {

@@ -4,6 +4,7 @@ use crate::agents::{HeldBy, Mode};
 use crate::audit::Finding;
 use crate::audit::metrics::Metrics;
 use crate::digest::Digest;
+use crate::gateway::GatewayTotals;
 use jail::isolation::{IsolationLevel, Protection};
 use jail::program::ProgramReport;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,9 @@ pub struct RunResult {
     pub findings: Vec<Finding>,
     /// The hash of the ledger's last line.
     pub head: Option<Digest>,
+    /// What it took from chat models; none for an agent that asks none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat: Option<GatewayTotals>,
 }
 
 /// How an agent was kept apart from the host.

@@ -1,8 +1,9 @@
 //! What a run is asked for.
 
-use crate::agents::Mode;
+use crate::agents::{AgentFolder, Mode};
 use crate::clock::{Budget, ClockMode};
 use crate::digest::Digest;
+use crate::gateway::{GatewayRecord, GatewaySettings};
 use crate::ledger::{Aggregate, Protocol, SubmissionLimits};
 use camino::Utf8PathBuf;
 use jail::program::{Isolation, ProgramLimits};
@@ -60,6 +61,15 @@ pub struct RunSettings {
     pub device_lock: Option<Utf8PathBuf>,
     /// This program, which starts boxes and graders.
     pub program: Utf8PathBuf,
+    /// The chat models that an agent may ask which names one.
+    pub gateway: Option<GatewaySettings>,
+}
+
+impl RunSettings {
+    /// The gateway that this agent gets: one that names no chat model has no door to any.
+    pub(super) fn gateway_of(&self, agent: &AgentFolder) -> Option<&GatewaySettings> {
+        agent.spec().model.as_ref().and(self.gateway.as_ref())
+    }
 }
 
 /// What of the settings makes a run what it is: a run that is started again must have the same.
@@ -86,18 +96,17 @@ pub(crate) struct RunRecord {
     pub(crate) disk: String,
     pub(crate) device: String,
     pub(crate) grader: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gateway: Option<GatewayRecord>,
 }
 
 impl RunRecord {
-    pub(super) fn new(
-        settings: &RunSettings,
-        (agent, agent_hash): (&str, Digest),
-    ) -> std::io::Result<Self> {
+    pub(super) fn new(settings: &RunSettings, agent: &AgentFolder) -> std::io::Result<Self> {
         Ok(Self {
             version: VERSION,
             task: settings.task.clone(),
-            agent: agent.to_owned(),
-            agent_hash,
+            agent: agent.spec().name.clone(),
+            agent_hash: agent.digest(),
             base: settings.base.canonicalize_utf8()?.into_string(),
             suite: settings.suite.canonicalize_utf8()?,
             mode: settings.mode,
@@ -113,6 +122,7 @@ impl RunRecord {
             disk: settings.limits.disk.to_string(),
             device: settings.device.clone(),
             grader: settings.grader.clone(),
+            gateway: settings.gateway_of(agent).map(GatewaySettings::record),
         })
     }
 
@@ -137,6 +147,7 @@ impl RunRecord {
             ("disk", self.disk != other.disk),
             ("device", self.device != other.device),
             ("grader", self.grader != other.grader),
+            ("gateway", self.gateway != other.gateway),
         ]
         .into_iter()
         .filter_map(|(name, differs)| differs.then_some(name))

@@ -3,10 +3,11 @@
 use super::folder::{AgentEnd, RunFolder};
 use super::result::{IsolationReport, RunResult, VERSION};
 use super::settings::{RunRecord, RunSettings};
-use super::watch::{LOOK, Start, boxed_python, libraries_seen, watch};
-use crate::agents::{AgentError, AgentFolder, Need};
+use super::watch::{Chat, LOOK, Start, boxed_python, libraries_seen, watch};
+use crate::agents::{ANY_MODEL, AgentError, AgentFolder, Need};
 use crate::audit::{AuditError, audit};
 use crate::clock::ClockMode;
+use crate::gateway::{ChatGateway, GatewayError, GatewaySettings, OfferedModels, RunMoment};
 use crate::record::Moment;
 use crate::serve::{GradingServer, Phase, RunHandle, ServeConfig, ServeError};
 use crate::task_set::{TaskSet, TaskSetError};
@@ -44,6 +45,9 @@ pub enum RunError {
     /// The grading server failed.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// The chat models cannot be asked.
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
     /// The audit failed.
     #[error(transparent)]
     Audit(#[from] AuditError),
@@ -76,10 +80,14 @@ pub fn run(settings: &RunSettings, interrupted: &AtomicBool) -> Result<RunResult
     let tasks = TaskSet::open(&Suite::open(&settings.suite)?, &settings.task)?;
     tasks.check_mode(settings.mode)?;
 
-    let record = RunRecord::new(settings, (&agent.spec().name, agent.digest()))?;
+    let models = settings.gateway_of(&agent).map(OfferedModels::open).transpose()?;
+
+    let record = RunRecord::new(settings, &agent)?;
     let folder = RunFolder::claim(&settings.out, &record)?;
     let workspace = Workspace::new(folder.path(), &settings.base)?;
-    workspace.build(&tasks, &instructions(settings, tasks.spec(), &workspace, &toolbox))?;
+    let mut told = instructions(settings, tasks.spec(), &workspace, &toolbox);
+    told.chat = settings.gateway_of(&agent).map(|gateway| gateway.caps);
+    workspace.build(&tasks, &told)?;
     agent.write(&workspace.agent())?;
     let python = boxed_python(settings)?;
     let libraries = libraries_seen(settings, &toolbox, python.as_ref())?;
@@ -89,6 +97,8 @@ pub fn run(settings: &RunSettings, interrupted: &AtomicBool) -> Result<RunResult
     let token = tasks::stream::unguessable()?;
     let server = GradingServer::open(serve_config(settings, &folder, &workspace, &token)?)?;
     let (handle, address) = (server.handle(), server.address());
+    let opened = settings.gateway_of(&agent).zip(models);
+    let chat = opened.map(|chat| open_gateway(chat, (&folder, &token), &handle)).transpose()?;
     let served = thread::spawn(move || server.run_beside());
 
     let start = Start {
@@ -99,8 +109,11 @@ pub fn run(settings: &RunSettings, interrupted: &AtomicBool) -> Result<RunResult
         python: python.as_ref(),
         address,
         token: &token,
+        chat: chat.as_ref(),
     };
     let watched = watch(&start, &handle, &folder, interrupted);
+    // Nobody asks any more, and what was asked is written down.
+    drop(chat);
     if watched.is_err() {
         // Nobody works until it is started again.
         handle.pause().map_err(crate::Fault::from)?;
@@ -144,9 +157,28 @@ pub(super) fn finished(settings: &RunSettings) -> Result<Option<RunResult>, RunE
         return Ok(None);
     }
     let agent = AgentFolder::find(&settings.agent)?;
-    let record = RunRecord::new(settings, (&agent.spec().name, agent.digest()))?;
+    let record = RunRecord::new(settings, &agent)?;
     let folder = RunFolder::claim(&settings.out, &record)?;
     Ok(folder.result()?)
+}
+
+/// The gateway to chat models, which answers while the agent has time.
+fn open_gateway(
+    (settings, models): (&GatewaySettings, OfferedModels),
+    (folder, token): (&RunFolder, &str),
+    handle: &RunHandle,
+) -> Result<Chat, RunError> {
+    let run = handle.clone();
+    let now =
+        move || RunMoment { used_ms: run.used_ms(), is_running: run.phase() == Phase::Running };
+    let gateway = ChatGateway::open(models, settings, &folder.sealed(), run_token(token)?, now)?;
+    let (model, protocol) = gateway.first_model();
+    let (model, address) = (model.to_owned(), gateway.address());
+    Ok(Chat { address, model, protocol, handle: gateway.start()? })
+}
+
+fn run_token(token: &str) -> Result<Token, RunError> {
+    Token::new(token, 16).map_err(|error| RunError::Usage(error.to_string()))
 }
 
 fn check_needs(
@@ -168,11 +200,29 @@ fn check_needs(
                 "`{name}` needs the host {host}, and a box reaches none; `--isolation none` does \
                  without a box, and every result says so"
             ),
-            Need::Rl | Need::Gpu | Need::Node | Need::Host(_) => continue,
+            Need::Model if settings.gateway.is_none() => {
+                format!("`{name}` needs a chat model; name some with --gateway-models")
+            }
+            Need::Rl | Need::Gpu | Need::Model | Need::Node | Need::Host(_) => continue,
         };
         return Err(RunError::Usage(what));
     }
-    Ok(())
+    check_model(settings, agent)
+}
+
+/// An agent that names a model must get that one.
+fn check_model(settings: &RunSettings, agent: &AgentFolder) -> Result<(), RunError> {
+    let Some(gateway) = settings.gateway_of(agent) else { return Ok(()) };
+    match agent.spec().model.as_deref() {
+        Some(model) if model != ANY_MODEL && !gateway.names(model) => {
+            Err(RunError::Usage(format!(
+                "`{}` asks the chat model `{model}`, and this run has {}; name it with --gateway-models",
+                agent.spec().name,
+                gateway.models.join(", ")
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn instructions<'a>(
@@ -190,6 +240,7 @@ fn instructions<'a>(
         is_paused: settings.budget.clock == ClockMode::Paused,
         limits: settings.submissions,
         has_rl: toolbox.has("rl"),
+        chat: None,
     }
 }
 
@@ -199,12 +250,11 @@ fn serve_config(
     workspace: &Workspace,
     token: &str,
 ) -> Result<ServeConfig, RunError> {
-    let bad_token = |error: web::token::BadToken| RunError::Usage(error.to_string());
     let in_box = Workspace::in_box(None, String::new()).workspace.join("output");
     Ok(ServeConfig {
         // Any free port: an agent in a box does not see it, and one without a box needs the token.
         listen: ([127, 0, 0, 1], 0).into(),
-        token: Token::new(token, 16).map_err(bad_token)?,
+        token: run_token(token)?,
         sealed: folder.sealed(),
         suite: settings.suite.clone(),
         task: settings.task.clone(),
@@ -257,5 +307,6 @@ fn conclude(
         interval: audited.interval,
         findings: audited.findings,
         head: audited.head,
+        chat: folder.chat()?,
     })
 }

@@ -5,12 +5,14 @@ use super::result::IsolationReport;
 use super::settings::RunSettings;
 use super::story::RunError;
 use crate::agents::AgentFolder;
+use crate::gateway::GatewayHandle;
 use crate::ledger::EndReason;
 use crate::serve::{Phase, RunHandle};
-use crate::workspace::{RunInfo, Toolbox, Workspace, environment};
+use crate::workspace::{ChatAccess, RunInfo, Toolbox, Workspace, environment};
 use camino::Utf8PathBuf;
 use jail::isolation::root::SYSTEM;
 use jail::program::{BoxedPython, Directive, Isolation, Program, ProgramSpec};
+use llm::WireProtocol;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
@@ -20,6 +22,20 @@ use std::time::Duration;
 pub(super) const LOOK: Duration = Duration::from_millis(20);
 /// The port of a box's 127.0.0.1 behind which the grading server is.
 const DOOR: u16 = 5_000;
+/// The port behind which the gateway to chat models is.
+const CHAT_DOOR: u16 = 5_001;
+
+/// The gateway to chat models of a run.
+#[derive(Debug)]
+pub(super) struct Chat {
+    /// Where it listens on the host.
+    pub(super) address: SocketAddr,
+    /// The first model, as the agent names it.
+    pub(super) model: String,
+    /// How that one is spoken to.
+    pub(super) protocol: WireProtocol,
+    pub(super) handle: GatewayHandle,
+}
 
 /// What the agent is started from.
 #[derive(Debug)]
@@ -34,6 +50,8 @@ pub(super) struct Start<'a> {
     pub(super) address: SocketAddr,
     /// The token of the run.
     pub(super) token: &'a str,
+    /// The gateway; none for an agent that asks no chat model.
+    pub(super) chat: Option<&'a Chat>,
 }
 
 /// Starts the agent once the clock runs and stays until it has ended; none if its time was over, or the
@@ -58,8 +76,11 @@ pub(super) fn watch(
     let settings = start.settings;
     let mut program =
         Program::start(&settings.program, &start.spec()?, settings.isolation, folder.log()?)?;
-    for (_, listener) in program.listeners() {
-        handle.open_door(listener);
+    for (port, listener) in program.listeners() {
+        match start.chat {
+            Some(chat) if port == CHAT_DOOR => chat.handle.open_door(listener),
+            _ => handle.open_door(listener),
+        }
     }
     // An earlier start may have stopped the clock when it was interrupted.
     handle.resume().map_err(crate::Fault::from)?;
@@ -123,13 +144,22 @@ pub(super) fn libraries_seen(
 impl Start<'_> {
     /// The agent's box.
     fn spec(&self) -> Result<ProgramSpec, RunError> {
-        let Self { settings, agent, workspace, toolbox, python, address, token } = *self;
+        let Self { settings, agent, workspace, toolbox, python, address, token, chat } = *self;
+        let chat_url = chat.map(|chat| match settings.isolation {
+            Isolation::None => format!("http://{}", chat.address),
+            Isolation::Box(_) => format!("http://127.0.0.1:{CHAT_DOOR}"),
+        });
         let told = RunInfo {
             task: &settings.task,
             base: workspace.base_name(),
             mode: settings.mode,
             seed: settings.seed,
             token,
+            chat: chat.zip(chat_url.as_ref()).map(|(chat, url)| ChatAccess {
+                url,
+                model: &chat.model,
+                protocol: chat.protocol,
+            }),
         };
         let places = match settings.isolation {
             Isolation::None => {
@@ -152,6 +182,7 @@ impl Start<'_> {
             programs.extend(toolbox.binds(&folder, target, libraries.as_deref()));
             programs.extend(python.into_iter().flat_map(|python| python.binds.clone()));
             ports.push(DOOR);
+            ports.extend(chat.map(|_| CHAT_DOOR));
             self.check_hidden(programs.iter().chain(&data).map(|bind| bind.source.as_str()))?;
         }
         Ok(ProgramSpec {

@@ -59,6 +59,11 @@ impl RunHandle {
         self.look(|state| state.spending().is_running())
     }
 
+    /// Milliseconds of the budget that were used.
+    pub fn used_ms(&self) -> u64 {
+        self.0.run().ledger.used_ms()
+    }
+
     /// Serves the agent's routes on a listener that nobody but the agent reaches: no token is asked for.
     pub fn open_door(&self, listener: TcpListener) {
         self.0.open_door(listener);

@@ -2,6 +2,7 @@
 
 use crate::agents::Mode;
 use camino::Utf8PathBuf;
+use llm::WireProtocol;
 
 /// Paths as the agent sees them: a box's, or the host's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,19 @@ pub struct RunInfo<'a> {
     pub seed: u64,
     /// The token.
     pub token: &'a str,
+    /// The chat models; none for an agent that asks none.
+    pub chat: Option<ChatAccess<'a>>,
+}
+
+/// How an agent reaches chat models: through the gateway, with the token of its run.
+#[derive(Debug, Clone, Copy)]
+pub struct ChatAccess<'a> {
+    /// The gateway, without a path.
+    pub url: &'a str,
+    /// The first model.
+    pub model: &'a str,
+    /// How that one is spoken to.
+    pub protocol: WireProtocol,
 }
 
 /// The whole environment of an agent: nothing of the host's is in it.
@@ -62,5 +76,16 @@ pub fn environment(places: &AgentPlaces, told: &RunInfo<'_>) -> Vec<(String, Str
     ];
     // `rl` runs programs of a policy with it.
     all.extend(places.python.iter().map(|python| ("MLE_PYTHON", python.as_str().to_owned())));
+    if let Some(ChatAccess { url, model, protocol }) = told.chat {
+        // As the clients of both protocols read them.
+        all.extend([
+            ("ANTHROPIC_API_KEY", told.token.to_owned()),
+            ("ANTHROPIC_BASE_URL", url.to_owned()),
+            ("CHAT_MODEL", model.to_owned()),
+            ("CHAT_PROTOCOL", protocol.name().to_owned()),
+            ("OPENAI_API_KEY", told.token.to_owned()),
+            ("OPENAI_BASE_URL", format!("{url}/v1")),
+        ]);
+    }
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -1,6 +1,7 @@
 //! `instructions.md`: what an agent is told.
 
 use crate::agents::Mode;
+use crate::gateway::Caps;
 use crate::ledger::{Protocol, SubmissionLimits};
 use std::fmt::Write as _;
 use tasks::units::Span;
@@ -25,6 +26,8 @@ pub struct Instructions<'a> {
     pub limits: SubmissionLimits,
     /// Programs on the path.
     pub has_rl: bool,
+    /// What it may take from chat models; none for an agent that asks none.
+    pub chat: Option<Caps>,
 }
 
 impl Instructions<'_> {
@@ -103,6 +106,7 @@ impl Instructions<'_> {
             text += &programs.replace("$DATA_PATH", task);
             text += "\n\n";
         }
+        text += &self.chat.map(chat).unwrap_or_default();
         let _ = write!(
             text,
             "## Submitting\n\n\
@@ -127,6 +131,27 @@ impl Instructions<'_> {
                  `rl`, with their settings and losses.\n";
         text
     }
+}
+
+/// How chat models are asked.
+fn chat(caps: Caps) -> String {
+    let limit = match (caps.tokens, caps.cost) {
+        (None, None) => String::new(),
+        (Some(tokens), None) => {
+            format!(" You may take {tokens} tokens, read and written together.")
+        }
+        (None, Some(cost)) => format!(" They may cost {cost}."),
+        (Some(tokens), Some(cost)) => {
+            format!(" You may take {tokens} tokens, read and written together, for at most {cost}.")
+        }
+    };
+    format!(
+        "## Chat models\n\n\
+         `CHAT_MODEL` names a chat model that you may ask, and `GET $OPENAI_BASE_URL/models` lists all. \
+         `CHAT_PROTOCOL` says whether it speaks OpenAI's protocol (`OPENAI_BASE_URL`, `OPENAI_API_KEY`) or \
+         Anthropic's (`ANTHROPIC_BASE_URL`, `ANTHROPIC_API_KEY`); the key is a token of this run.{limit} A \
+         request beyond that is answered with status 429, and says what is left.\n\n"
+    )
 }
 
 #[cfg(test)]
@@ -169,6 +194,7 @@ source = { kind = "generated", seed = 4711, version = 1, scale = "tiny" }
             is_paused: true,
             limits,
             has_rl: true,
+            chat: (mode == Mode::Free).then_some(Caps { tokens: Some(70_000), cost: None }),
         };
         instructions.text()
     }
@@ -179,7 +205,10 @@ source = { kind = "generated", seed = 4711, version = 1, scale = "tiny" }
         assert!(several.contains("`rl sft --world \"$DATA_PATH/TASK\"`"), "{several}");
         assert!(several.contains("`data/TASK/public/`"), "{several}");
         assert!(several.contains("the mean of its scores"), "{several}");
-        assert!(!text(Mode::Free, Protocol::Sealed).contains("/TASK"));
+        let free = text(Mode::Free, Protocol::Sealed);
+        assert!(!free.contains("/TASK"), "{free}");
+        assert!(free.contains("You may take 70000 tokens"), "{free}");
+        assert!(!several.contains("CHAT_MODEL"), "it asks none");
     }
 
     #[test]

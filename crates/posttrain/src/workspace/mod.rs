@@ -19,7 +19,7 @@ mod instructions;
 mod layout;
 mod toolbox;
 
-pub use environment::{AgentPlaces, RunInfo, environment};
+pub use environment::{AgentPlaces, ChatAccess, RunInfo, environment};
 pub use instructions::Instructions;
 pub use layout::Workspace;
 pub use toolbox::{REFUSED, TOOL, Toolbox, ToolboxError};

@@ -224,6 +224,6 @@ fn agents_are_listed() {
     let agents: Value = serde_json::from_slice(&output.stdout).unwrap();
     let names: Vec<&str> =
         agents.as_array().unwrap().iter().map(|agent| agent["name"].as_str().unwrap()).collect();
-    assert_eq!(names.len(), 6);
-    assert!(names.contains(&"scripted/sft-grpo"), "{names:?}");
+    assert_eq!(names.len(), 7);
+    assert!(names.contains(&"scripted/sft-grpo") && names.contains(&"react"), "{names:?}");
 }
