@@ -209,12 +209,8 @@ impl Engineer {
     }
 
     fn improved(&self, prompt: &ReadPrompt, rng: &mut impl Rng) -> Spec {
-        let mut spec = planned(prompt);
-        match self.card(prompt).filter(|_| prompt.job == AutoMindJob::ImproveWith) {
-            Some(card) => spec.take(card),
-            None => spec.vary(rng),
-        }
-        spec
+        let card = self.card(prompt).filter(|_| prompt.job == AutoMindJob::ImproveWith);
+        improvement(planned(prompt), card, rng)
     }
 
     /// A plan that repairs what the output names; else one that does without the last card, or takes
@@ -270,6 +266,17 @@ impl Engineer {
             .collect();
         slip::with_slips(&code, self.skill.slip, rng)
     }
+}
+
+/// A plan with one change. Its script is written anew: what had to be repaired in the script of the
+/// plan before is no part of it.
+fn improvement(mut spec: Spec, card: Option<PlannedCard>, rng: &mut impl Rng) -> Spec {
+    spec.repairs.clear();
+    match card {
+        Some(card) => spec.take(card),
+        None => spec.vary(rng),
+    }
+    spec
 }
 
 /// The plan that a prompt shows; a plain one where that is somebody else's.

@@ -55,6 +55,18 @@ fn variation_changes_one_thing() {
 }
 
 #[test]
+fn improvement_of_a_repaired_plan_is_written_anew() {
+    let mut rng = Stream::root(0).rng();
+    let mut spec = Spec::plain(PlainModel::Line);
+    spec.repairs = vec!["read_csvv".to_owned()];
+    let varied = improvement(spec.clone(), None, &mut rng);
+    assert_eq!(varied.repairs, [] as [&str; 0]);
+    assert_ne!(varied, Spec::plain(PlainModel::Line), "one thing is another");
+    let with_card = improvement(spec, Some(card("products", Slot::Features)), &mut rng);
+    assert_eq!((with_card.repairs.len(), with_card.cards.len()), (0, 1));
+}
+
+#[test]
 fn every_form_has_three_parts_and_reports_its_validation() {
     let forms = [
         Form::Number,
