@@ -185,7 +185,7 @@ fmt: venv-lint ## Format Rust and Python
 	ruff format --quiet
 
 lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
-	cd python && for name in requirements requirements-charts requirements-test requirements-lint requirements-bench requirements-bridges requirements-lm-eval requirements-openenv requirements-task requirements-trl; do \
+	cd python && for name in requirements requirements-charts requirements-chemistry requirements-test requirements-lint requirements-bench requirements-bridges requirements-lm-eval requirements-openenv requirements-task requirements-trl; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
 	cd python && for name in requirements-harbor requirements-nemo-gym requirements-tinker; do \

@@ -43,9 +43,8 @@ pub enum WorldError {
 /// The environment, with a sandbox if it judges by runs of programs.
 fn playable(mut world: Box<dyn Environment>) -> Result<Box<dyn Environment>, WorldError> {
     if world.runs_programs() {
-        // Programs import nothing.
-        let options =
-            SandboxOptions { modules: Vec::new(), warm_up: false, ..SandboxOptions::default() };
+        let modules = world.modules();
+        let options = SandboxOptions { modules, warm_up: false, ..SandboxOptions::default() };
         let sandbox = Sandbox::start(&PythonEnv::locate()?, options, &[])?;
         world.set_runner(Arc::new(sandbox));
     }

@@ -53,8 +53,8 @@ fn world(
 ) -> Result<Box<dyn Environment>, Box<dyn Error>> {
     let mut world = name.generate(part, arguments.scale, arguments.seed)?;
     if world.runs_programs() {
-        let options =
-            SandboxOptions { modules: Vec::new(), warm_up: false, ..SandboxOptions::default() };
+        let modules = world.modules();
+        let options = SandboxOptions { modules, warm_up: false, ..SandboxOptions::default() };
         world.set_runner(Arc::new(Sandbox::start(&PythonEnv::locate()?, options, &[])?));
     }
     Ok(world)

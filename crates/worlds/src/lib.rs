@@ -10,6 +10,7 @@
 pub mod arithmetic;
 mod base_text;
 mod bm25;
+pub mod chemistry;
 mod decimal;
 mod demonstrate;
 pub mod finance;

@@ -1,6 +1,7 @@
 //! The kinds of environments by name, and what suites and folders do with each.
 
 use crate::arithmetic::Arithmetic;
+use crate::chemistry::{MolEdit, MolOpt, MolUnd, Reaction};
 use crate::finance::Finqa;
 use crate::generate::{GenerateError, as_text, generate};
 use crate::household::Household;
@@ -46,6 +47,17 @@ pub enum WorldName {
     Noc4pc,
     /// The paragraph that discloses an element of a claim ([`crate::patents`]).
     Pi4pc,
+    /// Structures of molecules ([`crate::chemistry`]).
+    #[serde(rename = "mol-und")]
+    MolUnd,
+    /// Edits of molecules ([`crate::chemistry`]).
+    #[serde(rename = "mol-edit")]
+    MolEdit,
+    /// Properties of molecules to raise ([`crate::chemistry`]).
+    #[serde(rename = "mol-opt")]
+    MolOpt,
+    /// Reactions ([`crate::chemistry`]).
+    Reaction,
     /// Questions of examinations in finance ([`crate::finance`]).
     Finqa,
     /// Analyses of tables ([`crate::tables`]).
@@ -94,6 +106,10 @@ macro_rules! dispatch {
             WorldName::Par4pc => $function::<Single<Par4pc>>($($argument),*),
             WorldName::Noc4pc => $function::<Single<Noc4pc>>($($argument),*),
             WorldName::Pi4pc => $function::<Single<Pi4pc>>($($argument),*),
+            WorldName::MolUnd => $function::<Single<MolUnd>>($($argument),*),
+            WorldName::MolEdit => $function::<Single<MolEdit>>($($argument),*),
+            WorldName::MolOpt => $function::<Single<MolOpt>>($($argument),*),
+            WorldName::Reaction => $function::<Single<Reaction>>($($argument),*),
             WorldName::Finqa => $function::<Single<Finqa>>($($argument),*),
             WorldName::TableDa => $function::<Single<TableDa>>($($argument),*),
             WorldName::TableFc => $function::<Single<TableFc>>($($argument),*),
@@ -105,7 +121,7 @@ macro_rules! dispatch {
 
 impl WorldName {
     /// All kinds.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 19] = [
         Self::Arithmetic,
         Self::Programs,
         Self::Instructions,
@@ -116,6 +132,10 @@ impl WorldName {
         Self::Par4pc,
         Self::Noc4pc,
         Self::Pi4pc,
+        Self::MolUnd,
+        Self::MolEdit,
+        Self::MolOpt,
+        Self::Reaction,
         Self::Finqa,
         Self::TableDa,
         Self::TableFc,
@@ -128,6 +148,9 @@ impl WorldName {
         match self {
             Self::Aime => Some(PoolSource::Mathematics),
             Self::Par4pc | Self::Noc4pc | Self::Pi4pc => Some(PoolSource::Patents),
+            Self::MolUnd | Self::MolEdit | Self::MolOpt | Self::Reaction => {
+                Some(PoolSource::Chemistry)
+            }
             Self::Finqa => Some(PoolSource::Finance),
             Self::TableDa | Self::TableFc | Self::TableNr | Self::TableVis => {
                 Some(PoolSource::Tables)

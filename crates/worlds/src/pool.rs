@@ -6,7 +6,7 @@
 //! shares ([`exactly`]), so that a README can state them.
 
 use crate::kind::Scale;
-use crate::{finance, mathematics, patents, protocols, tables};
+use crate::{chemistry, finance, mathematics, patents, protocols, tables};
 use camino::{Utf8Path, Utf8PathBuf};
 use rand::seq::SliceRandom as _;
 use serde_json::Value;
@@ -42,6 +42,8 @@ pub enum PoolSource {
     Mathematics,
     /// Claims of patents, and documents that they are compared with.
     Patents,
+    /// Questions about molecules and reactions.
+    Chemistry,
     /// Questions of examinations in finance.
     Finance,
     /// Questions about tables, and charts.
@@ -52,14 +54,21 @@ pub enum PoolSource {
 
 impl PoolSource {
     /// All sources, in the order of their folders' names.
-    pub const ALL: [Self; 5] =
-        [Self::Finance, Self::Mathematics, Self::Patents, Self::Protocols, Self::Tables];
+    pub const ALL: [Self; 6] = [
+        Self::Chemistry,
+        Self::Finance,
+        Self::Mathematics,
+        Self::Patents,
+        Self::Protocols,
+        Self::Tables,
+    ];
 
     /// The name of its folder.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mathematics => "mathematics",
             Self::Patents => "patents",
+            Self::Chemistry => "chemistry",
             Self::Finance => "finance",
             Self::Tables => "tables",
             Self::Protocols => "protocols",
@@ -71,6 +80,7 @@ impl PoolSource {
         match self {
             Self::Mathematics => mathematics::README,
             Self::Patents => patents::README,
+            Self::Chemistry => chemistry::README,
             Self::Finance => finance::README,
             Self::Tables => tables::README,
             Self::Protocols => protocols::README,

@@ -27,6 +27,8 @@ pub struct PythonModule {
     pub name: &'static str,
     /// The command that installs it into the sandbox's Python.
     pub install: &'static str,
+    /// What a sandbox that is started for such programs should import before they begin.
+    pub preload: &'static [&'static str],
 }
 
 impl ProgramRules {

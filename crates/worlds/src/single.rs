@@ -68,6 +68,11 @@ pub trait Question: Debug + Send + Sync + 'static {
     /// One candidate; `None` if the draw cannot be used.
     fn draw(scale: Scale, rng: &mut ChaCha8Rng) -> Option<Self::Item>;
 
+    /// One candidate for a part. By default one for any part: those of others are thrown away.
+    fn draw_for(_part: Part, scale: Scale, rng: &mut ChaCha8Rng) -> Option<Self::Item> {
+        Self::draw(scale, rng)
+    }
+
     /// The numbers and names that an item is made from, as a text. It decides which part the item
     /// may be in ([`Part::of_parameters`]), so no two parts, of this task or of others that make
     /// items from the same parameters, ever share one; and no task has one twice.
@@ -189,7 +194,7 @@ impl<Q: Question> Kind for Single<Q> {
 
     fn draw((): &(), part: Part, scale: Scale, stream: Stream) -> Option<Q::Item> {
         let mut rng = stream.rng();
-        let mut draws = (0..DRAWS).filter_map(|_| Q::draw(scale, &mut rng));
+        let mut draws = (0..DRAWS).filter_map(|_| Q::draw_for(part, scale, &mut rng));
         draws.find(|item| Part::of_parameters(&Q::parameters(item)) == part)
     }
 

@@ -34,6 +34,10 @@ pub trait Environment: World {
     /// episode before it has a runner.
     fn runs_programs(&self) -> bool;
 
+    /// What a sandbox should import before it runs programs of this environment
+    /// ([`SandboxOptions::modules`](jail::exec::SandboxOptions)).
+    fn modules(&self) -> Vec<String>;
+
     /// Hands in what runs programs. Environments that run none ignore it.
     fn set_runner(&mut self, runner: Arc<dyn Runner>);
 
@@ -127,7 +131,7 @@ impl<K: Kind> GeneratedWorld<K> {
         if has_module {
             return Ok(());
         }
-        let PythonModule { name, install } = module;
+        let PythonModule { name, install, .. } = module;
         Err(EpisodeFault::MissingModule { item: item.clone(), module: name, install })
     }
 
@@ -176,6 +180,12 @@ impl<K: Kind> Environment for GeneratedWorld<K> {
 
     fn runs_programs(&self) -> bool {
         K::PROGRAM_RULES.is_some()
+    }
+
+    fn modules(&self) -> Vec<String> {
+        let module = K::PROGRAM_RULES.as_ref().and_then(|rules| rules.module);
+        let names = module.iter().flat_map(|module| module.preload);
+        names.map(|&name| name.to_owned()).collect()
     }
 
     fn set_runner(&mut self, runner: Arc<dyn Runner>) {

@@ -32,12 +32,14 @@ fn suite_with_a_pool_is_made_and_its_raw_data_listed() {
     assert_eq!(made.status.code(), Some(0), "{made:?}");
     let listed = run(&["tasks", out.as_str()]);
     let text = String::from_utf8(listed.stdout).unwrap();
-    for line in ["aime", "table-vis", "mathematics/problems.jsonl", "finance/banking.csv"] {
+    for line in
+        ["aime", "mol-opt", "table-vis", "mathematics/problems.jsonl", "finance/banking.csv"]
+    {
         assert!(text.contains(line), "{text}");
     }
     let listed = run(&["tasks", out.as_str(), "--json"]);
     let all: Value = serde_json::from_slice(&listed.stdout).unwrap();
-    assert_eq!(all["tasks"].as_array().unwrap().len(), 9);
+    assert_eq!(all["tasks"].as_array().unwrap().len(), 13);
     let files = all["pool"].as_array().unwrap();
     let problems = files.iter().find(|file| file["file"] == "mathematics/problems.jsonl").unwrap();
     assert_eq!(problems["lines"], 3000);

@@ -24,6 +24,7 @@ pub(super) const RULES: ProgramRules = ProgramRules {
         name: "matplotlib",
         install: ".venv/bin/uv pip install --python .venv/bin/python --require-hashes -r \
                   python/requirements-charts.txt",
+        preload: &[],
     }),
 };
 
