@@ -109,7 +109,10 @@ async fn respond(shared: &Arc<Shared>, request: Request, protocol: WireProtocol)
     drop(bytes);
     let (model, prepared) = match prepared {
         Ok(ready) => ready,
-        Err((asked, denial)) => return refuse(shared, asked, denial).await,
+        Err(refused) => {
+            let (asked, denial) = *refused;
+            return refuse(shared, asked, denial).await;
+        }
     };
     match begin(shared, &model, prepared.most).await {
         Ok(open) => exchange::answer(shared, Exchange { model, prepared, headers, open }).await,
@@ -125,10 +128,10 @@ fn prepare(
     shared: &Shared,
     bytes: &[u8],
     protocol: WireProtocol,
-) -> Result<(Arc<OfferedModel>, Prepared), (Option<String>, Denial)> {
-    let question = Question::read(bytes).map_err(|denial| (None, denial))?;
+) -> Result<(Arc<OfferedModel>, Prepared), Box<(Option<String>, Denial)>> {
+    let question = Question::read(bytes).map_err(|denial| Box::new((None, denial)))?;
     let asked = question.model.clone();
-    let refused = |denial| (Some(asked.clone()), denial);
+    let refused = |denial| Box::new((Some(asked.clone()), denial));
     if !shared.book.is_open() {
         let message = "the run is over, or its time has not begun; no model is asked";
         return Err(refused(Denial::new(StatusCode::GONE, "over", message)));
