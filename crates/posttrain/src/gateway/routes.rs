@@ -110,13 +110,26 @@ async fn respond(shared: &Arc<Shared>, request: Request, protocol: WireProtocol)
     let (model, prepared) = match prepared {
         Ok(ready) => ready,
         Err(refused) => {
-            let (asked, denial) = *refused;
+            let RefusedRequest { asked, denial } = *refused;
             return refuse(shared, asked, denial).await;
         }
     };
     match begin(shared, &model, prepared.most).await {
         Ok(open) => exchange::answer(shared, Exchange { model, prepared, headers, open }).await,
         Err(denial) => refuse(shared, Some(model.id.clone()), denial).await,
+    }
+}
+
+/// A request that is not passed on.
+struct RefusedRequest {
+    /// The model that was asked for, if that is known.
+    asked: Option<String>,
+    denial: Denial,
+}
+
+impl RefusedRequest {
+    fn boxed(asked: Option<String>, denial: Denial) -> Box<Self> {
+        Box::new(Self { asked, denial })
     }
 }
 
@@ -128,10 +141,10 @@ fn prepare(
     shared: &Shared,
     bytes: &[u8],
     protocol: WireProtocol,
-) -> Result<(Arc<OfferedModel>, Prepared), Box<(Option<String>, Denial)>> {
-    let question = Question::read(bytes).map_err(|denial| Box::new((None, denial)))?;
+) -> Result<(Arc<OfferedModel>, Prepared), Box<RefusedRequest>> {
+    let question = Question::read(bytes).map_err(|denial| RefusedRequest::boxed(None, denial))?;
     let asked = question.model.clone();
-    let refused = |denial| Box::new((Some(asked.clone()), denial));
+    let refused = |denial| RefusedRequest::boxed(Some(asked.clone()), denial);
     if !shared.book.is_open() {
         let message = "the run is over, or its time has not begun; no model is asked";
         return Err(refused(Denial::new(StatusCode::GONE, "over", message)));
