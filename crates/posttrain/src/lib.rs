@@ -28,6 +28,7 @@ pub mod route;
 pub mod run;
 pub mod serve;
 mod task_set;
+mod versioned_lines;
 pub mod workspace;
 
 pub use digest::{BadDigest, Digest};

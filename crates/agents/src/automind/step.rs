@@ -244,7 +244,8 @@ impl AutoMindRun<'_> {
                 if settings.rejoin {
                     // The steps' work dir is gone before the whole runs in one of its own.
                     drop((trial, run));
-                    Ok((code.clone(), self.run_fresh(&code)?, None))
+                    let trial = self.run_fresh(&code)?;
+                    Ok((code, trial, None))
                 } else {
                     Ok((code, ScriptTrial::of(&trial, run).map_err(undone)?, None))
                 }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The file in which a script reports its validation.
-pub const VALIDATION_FILE: &str = "validation.json";
+const VALIDATION_FILE: &str = "validation.json";
 /// Most bytes of that file.
 const MOST_VALIDATION: u64 = 1 << 20;
 /// The most that a cache holds.
@@ -38,12 +38,13 @@ impl ScriptTrial {
 
     /// Whether it says the same as another one. Times and memory may differ.
     fn equals(&self, other: &Self) -> bool {
-        let parts = |trial: &Self| {
-            let TrialResult { run, submission, validity, told, .. } = &trial.result;
-            let (outcome, stdout) = (run.outcome.clone(), run.stdout.text());
-            (outcome, stdout, submission.clone(), validity.clone(), told.clone())
-        };
-        self.validation == other.validation && parts(self) == parts(other)
+        let (one, two) = (&self.result, &other.result);
+        self.validation == other.validation
+            && one.run.outcome == two.run.outcome
+            && one.run.stdout.text() == two.run.stdout.text()
+            && one.submission == two.submission
+            && one.validity == two.validity
+            && one.told == two.told
     }
 
     /// What it takes in memory, about.

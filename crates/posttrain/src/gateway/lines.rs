@@ -11,8 +11,8 @@
 //! A request that began and has no end was in flight when the program was killed. It counts with all that
 //! it might have taken, so that caps hold over any number of kills.
 
+use crate::versioned_lines::read_versioned;
 use camino::Utf8Path;
-use fs_err as fs;
 use llm::{MicroUsd, Usage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -173,28 +173,13 @@ pub(super) fn lost(most_tokens: u64) -> Usage {
 /// # Errors
 /// An I/O error naming the file, also if a line of it is none of ours.
 pub fn read_gateway_lines(path: &Utf8Path) -> io::Result<Vec<GatewayLine>> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-    whole
-        .map(|line| {
-            let read: GatewayLine = serde_json::from_str(line)
-                .map_err(|error| io::Error::other(format!("`{path}` has a bad line: {error}")))?;
-            if read.version == VERSION {
-                return Ok(read);
-            }
-            let version = read.version;
-            Err(io::Error::other(format!("`{path}` has version {version}; this is {VERSION}")))
-        })
-        .collect()
+    read_versioned(path, VERSION, |line: &GatewayLine| line.version)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fs_err as fs;
 
     fn line(request: u64, event: GatewayEvent) -> GatewayLine {
         GatewayLine::new(request, 7, "t".to_owned(), event)

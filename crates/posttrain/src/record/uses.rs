@@ -10,6 +10,7 @@
 
 use super::trainer::TrainerFacts;
 use crate::route::Route;
+use crate::versioned_lines::read_versioned;
 use agents::synced_lines::SyncedLines;
 use camino::Utf8Path;
 use fs_err as fs;
@@ -188,24 +189,7 @@ fn bounded(event: UseEvent) -> UseEvent {
 }
 
 fn read_lines(path: &Utf8Path) -> io::Result<Vec<Line>> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    // A last line without its end is being written.
-    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-    whole
-        .map(|line| {
-            let read: Line = serde_json::from_str(line)
-                .map_err(|error| io::Error::other(format!("`{path}` has a bad line: {error}")))?;
-            if read.version == VERSION {
-                return Ok(read);
-            }
-            let version = read.version;
-            Err(io::Error::other(format!("`{path}` has version {version}; this is {VERSION}")))
-        })
-        .collect()
+    read_versioned(path, VERSION, |line: &Line| line.version)
 }
 
 /// The uses in the file at `path`, in order; none if there is no such file.

@@ -249,21 +249,7 @@ impl Server {
         body: Option<&[u8]>,
     ) -> (u16, Value) {
         let url = format!("{}{path}", self.url);
-        let agent = http();
-        let sent = if let Some(body) = body {
-            let mut request = agent.post(&url);
-            for (name, value) in headers {
-                request = request.header(*name, *value);
-            }
-            request.send(body)
-        } else {
-            let mut request = agent.get(&url);
-            for (name, value) in headers {
-                request = request.header(*name, *value);
-            }
-            request.call()
-        };
-        let Ok(mut response) = sent else { return (0, Value::Null) };
+        let Ok(mut response) = request(&url, headers, body) else { return (0, Value::Null) };
         let text = response.body_mut().read_to_string().unwrap_or_default();
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
         (response.status().as_u16(), body)
@@ -315,6 +301,27 @@ impl Server {
 fn http() -> ureq::Agent {
     let config = ureq::Agent::config_builder().http_status_as_error(false);
     config.timeout_global(Some(Duration::from_mins(1))).build().into()
+}
+
+/// Sends a request with these headers, a POST if it has a body.
+pub(crate) fn request(
+    url: &str,
+    headers: &[(&str, &str)],
+    body: Option<&[u8]>,
+) -> Result<ureq::http::Response<ureq::Body>, ureq::Error> {
+    let agent = http();
+    if let Some(body) = body {
+        let mut request = agent.post(url);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        return request.send(body);
+    }
+    let mut request = agent.get(url);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.call()
 }
 
 /// Waits until something holds.

@@ -1,5 +1,6 @@
 //! A gateway to chat models, and a provider that does what a test says.
 
+use crate::fixture::request;
 use camino::Utf8PathBuf;
 use fs_err as fs;
 use llm::{Endpoints, PriceList};
@@ -10,7 +11,6 @@ use posttrain::gateway::{
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
 use support::folders::TemporaryFolder;
 use support::provider::{FakeProvider, Piece, SeenRequest, answer};
 use web::token::Token;
@@ -124,22 +124,10 @@ pub(crate) type Got = (u16, ureq::http::HeaderMap, String);
 
 impl Open {
     pub(crate) fn send(&self, path: &str, headers: &[(&str, &str)], body: Option<&[u8]>) -> Got {
-        let config = ureq::Agent::config_builder().http_status_as_error(false);
-        let agent: ureq::Agent = config.timeout_global(Some(Duration::from_mins(1))).build().into();
         let url = format!("http://{}{path}", self.address);
-        let sent = if let Some(body) = body {
-            let mut request = agent.post(&url).content_type("application/json");
-            for (name, value) in headers {
-                request = request.header(*name, *value);
-            }
-            request.send(body)
-        } else {
-            let mut request = agent.get(&url);
-            for (name, value) in headers {
-                request = request.header(*name, *value);
-            }
-            request.call()
-        };
+        let content_type = body.map(|_| ("content-type", "application/json"));
+        let headers: Vec<_> = content_type.into_iter().chain(headers.iter().copied()).collect();
+        let sent = request(&url, &headers, body);
         let mut sent = sent.unwrap();
         let text = sent.body_mut().read_to_string().unwrap_or_default();
         (sent.status().as_u16(), sent.headers().clone(), text)

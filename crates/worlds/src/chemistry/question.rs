@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The options of a choice.
+pub(super) const LETTERS: [&str; 4] = ["A", "B", "C", "D"];
+
 /// What an answer looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -76,7 +79,7 @@ impl MoleculeQuestion {
         let answer = match self.form {
             AnswerForm::Number => rng.random_range(0..4).to_string(),
             AnswerForm::YesNo => (*["Yes", "No"].choose(rng).unwrap_or(&"Yes")).to_owned(),
-            AnswerForm::Letter => (*["A", "B", "C", "D"].choose(rng).unwrap_or(&"A")).to_owned(),
+            AnswerForm::Letter => (*LETTERS.choose(rng).unwrap_or(&"A")).to_owned(),
             AnswerForm::Smiles => any_molecule(rng),
         };
         output(self.form, &answer)
@@ -121,7 +124,7 @@ pub(super) fn read_output(text: &str, form: AnswerForm) -> Result<String, Mistak
             "no" => Some("No".to_owned()),
             _ => None,
         },
-        AnswerForm::Letter => ["A", "B", "C", "D"].contains(&found.as_str()).then_some(found),
+        AnswerForm::Letter => LETTERS.contains(&found.as_str()).then_some(found),
     }
     .ok_or(Mistake::Format)
 }

@@ -3,7 +3,7 @@
 use super::fragments::{GROUPS, Group};
 use super::graph::tanimoto;
 use super::plan::{Plan, longest};
-use super::question::{AnswerForm, MoleculeQuestion};
+use super::question::{AnswerForm, LETTERS, MoleculeQuestion};
 use super::scorer::{Description, Wanted};
 use super::swaps::{SWAPS, Swap};
 use super::{Judged, MoleculeTask, Reacting, by_kind, mean};
@@ -25,8 +25,6 @@ const KINDS: [(&str, u32); 5] =
 
 /// Groups that none of the reactions changes.
 const INERT: [&str; 7] = ["C", "CC", "CCC", "C(C)C", "C(C)(C)C", "F", "C(F)(F)F"];
-
-const LETTERS: [&str; 4] = ["A", "B", "C", "D"];
 
 impl MoleculeTask for Reacting {
     const NAME: &'static str = "reaction";

@@ -6,6 +6,7 @@
 //! molecules (`crates/worlds/tests/chemistry.rs`).
 
 mod crippen;
+mod cursor;
 mod element;
 mod molecule;
 mod morgan;

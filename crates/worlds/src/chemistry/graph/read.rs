@@ -1,12 +1,13 @@
 //! SMILES, read: what this crate writes and its tables hold. No isotopes and no stereochemistry.
 
+use super::cursor::Cursor;
 use super::element::Element;
 use super::molecule::{Atom, Molecule, Order};
 use std::collections::BTreeMap;
 
 /// The reader's place in a text.
 struct Reader<'a> {
-    rest: &'a str,
+    text: Cursor<'a>,
     molecule: Molecule,
     /// Atoms whose hydrogens the text does not name.
     open: Vec<usize>,
@@ -17,13 +18,13 @@ impl Molecule {
     /// The molecule that a SMILES describes; `None` if it cannot be read.
     pub(in crate::chemistry) fn read(smiles: &str) -> Option<Self> {
         let mut reader = Reader {
-            rest: smiles,
+            text: Cursor { rest: smiles },
             molecule: Self::default(),
             open: Vec::new(),
             rings: BTreeMap::new(),
         };
         reader.chain(None)?;
-        if !reader.rest.is_empty() || !reader.rings.is_empty() || reader.molecule.len() == 0 {
+        if !reader.text.rest.is_empty() || !reader.rings.is_empty() || reader.molecule.len() == 0 {
             return None;
         }
         let Reader { mut molecule, open, .. } = reader;
@@ -36,43 +37,31 @@ impl Molecule {
 }
 
 impl Reader<'_> {
-    fn take(&mut self, text: &str) -> bool {
-        let rest = self.rest.strip_prefix(text);
-        self.rest = rest.unwrap_or(self.rest);
-        rest.is_some()
-    }
-
     fn order(&mut self) -> Option<Order> {
         let signs = [("-", Order::Single), ("=", Order::Double), ("#", Order::Triple)];
-        signs.into_iter().find(|(sign, _)| self.take(sign)).map(|(_, order)| order)
-    }
-
-    fn digit(&mut self) -> Option<u8> {
-        let digit = self.rest.bytes().next().filter(u8::is_ascii_digit)?;
-        self.rest = &self.rest[1..];
-        Some(digit - b'0')
+        signs.into_iter().find(|(sign, _)| self.text.take(sign)).map(|(_, order)| order)
     }
 
     /// Atoms up to the end of the text or of a branch.
     fn chain(&mut self, from: Option<usize>) -> Option<()> {
         let mut last = from;
         loop {
-            if self.rest.is_empty() || self.rest.starts_with(')') {
+            if self.text.rest.is_empty() || self.text.rest.starts_with(')') {
                 return last.map(|_| ());
             }
-            if self.take("(") {
+            if self.text.take("(") {
                 self.chain(Some(last?))?;
-                if !self.take(")") {
+                if !self.text.take(")") {
                     return None;
                 }
                 continue;
             }
-            if self.take(".") {
+            if self.text.take(".") {
                 last = None;
                 continue;
             }
             let order = self.order();
-            if let Some(digit) = self.digit() {
+            if let Some(digit) = self.text.digit() {
                 self.ring(last?, digit, order)?;
                 continue;
             }
@@ -101,25 +90,25 @@ impl Reader<'_> {
 
     /// An element of the text, and whether it is aromatic.
     fn element(&mut self) -> Option<(Element, bool)> {
-        let first = self.rest.chars().next()?;
+        let first = self.text.rest.chars().next()?;
         if matches!(first, 'b' | 'c' | 'n' | 'o' | 'p' | 's') {
-            self.rest = &self.rest[1..];
+            self.text.rest = &self.text.rest[1..];
             return Some((
                 Element::named(first.to_ascii_uppercase().encode_utf8(&mut [0; 4]))?,
                 true,
             ));
         }
         let found = [2, 1].into_iter().find_map(|length| {
-            let symbol = self.rest.get(..length)?;
+            let symbol = self.text.rest.get(..length)?;
             Element::named(symbol).map(|element| (element, length))
         });
         let (element, length) = found?;
-        self.rest = &self.rest[length..];
+        self.text.rest = &self.text.rest[length..];
         Some((element, false))
     }
 
     fn atom(&mut self) -> Option<usize> {
-        if !self.take("[") {
+        if !self.text.take("[") {
             let (element, is_aromatic) = self.element()?;
             if !element.is_organic() {
                 return None;
@@ -129,11 +118,11 @@ impl Reader<'_> {
             return self.open.last().copied();
         }
         let (element, is_aromatic) = self.element()?;
-        let hydrogens = if self.take("H") { self.digit().unwrap_or(1) } else { 0 };
-        let sign = [("+", 1), ("-", -1)].into_iter().find(|(sign, _)| self.take(sign));
-        let size = sign.map(|_| self.digit().unwrap_or(1)).unwrap_or_default();
+        let hydrogens = if self.text.take("H") { self.text.digit().unwrap_or(1) } else { 0 };
+        let sign = [("+", 1), ("-", -1)].into_iter().find(|(sign, _)| self.text.take(sign));
+        let size = sign.map(|_| self.text.digit().unwrap_or(1)).unwrap_or_default();
         let charge = i8::try_from(size).ok()? * sign.map_or(0, |(_, sign)| sign);
-        if !self.take("]") {
+        if !self.text.take("]") {
             return None;
         }
         Some(self.molecule.add_atom(Atom { element, is_aromatic, charge, hydrogens }))

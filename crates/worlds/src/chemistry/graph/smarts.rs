@@ -3,6 +3,7 @@
 //! Atoms in brackets have elements, `a`, `A`, `*`, `#n`, `H`, `X`, `D`, `v`, `R`, charges and
 //! `$(…)`, joined by `!`, `&`, `,` and `;`; bonds have `-`, `=`, `#`, `:`, `~` and `@`.
 
+use super::cursor::Cursor;
 use super::element::Element;
 use super::molecule::Order;
 use super::pattern::{AtomTest, BondTest, Pattern, Test};
@@ -10,9 +11,10 @@ use super::pattern::{AtomTest, BondTest, Pattern, Test};
 impl Pattern {
     /// The pattern that a SMARTS describes; `None` if it is not of the part that is known here.
     pub(in crate::chemistry) fn read(smarts: &str) -> Option<Self> {
-        let mut reader = Reader { rest: smarts, pattern: Self::default(), rings: Vec::new() };
+        let mut reader =
+            Reader { text: Cursor { rest: smarts }, pattern: Self::default(), rings: Vec::new() };
         reader.chain(None)?;
-        (reader.rest.is_empty() && reader.rings.is_empty()).then_some(reader.pattern)
+        (reader.text.rest.is_empty() && reader.rings.is_empty()).then_some(reader.pattern)
     }
 }
 
@@ -20,27 +22,15 @@ impl Pattern {
 type Counted = fn(u8) -> AtomTest;
 
 struct Reader<'a> {
-    rest: &'a str,
+    text: Cursor<'a>,
     pattern: Pattern,
     rings: Vec<(u8, usize)>,
 }
 
 impl Reader<'_> {
-    fn take(&mut self, text: &str) -> bool {
-        let rest = self.rest.strip_prefix(text);
-        self.rest = rest.unwrap_or(self.rest);
-        rest.is_some()
-    }
-
-    fn digit(&mut self) -> Option<u8> {
-        let digit = self.rest.bytes().next().filter(u8::is_ascii_digit)?;
-        self.rest = &self.rest[1..];
-        Some(digit - b'0')
-    }
-
     fn number(&mut self) -> Option<u8> {
-        let mut number = self.digit()?;
-        while let Some(digit) = self.digit() {
+        let mut number = self.text.digit()?;
+        while let Some(digit) = self.text.digit() {
             number = number.checked_mul(10)?.checked_add(digit)?;
         }
         Some(number)
@@ -49,22 +39,22 @@ impl Reader<'_> {
     fn chain(&mut self, from: Option<usize>) -> Option<()> {
         let mut last = from;
         loop {
-            if self.rest.is_empty() || self.rest.starts_with(')') {
+            if self.text.rest.is_empty() || self.text.rest.starts_with(')') {
                 return last.map(|_| ());
             }
-            if self.take("(") {
+            if self.text.take("(") {
                 self.chain(Some(last?))?;
-                if !self.take(")") {
+                if !self.text.take(")") {
                     return None;
                 }
                 continue;
             }
-            if self.take(".") {
+            if self.text.take(".") {
                 last = None;
                 continue;
             }
             let bond = self.bond();
-            if let Some(digit) = self.digit() {
+            if let Some(digit) = self.text.digit() {
                 let atom = last?;
                 match self.rings.iter().position(|(open, _)| *open == digit) {
                     Some(at) => {
@@ -90,9 +80,9 @@ impl Reader<'_> {
             loop {
                 let mut together = Vec::new();
                 loop {
-                    self.take("&");
+                    self.text.take("&");
                     let mut turns = 0;
-                    while self.take("!") {
+                    while self.text.take("!") {
                         turns += 1;
                     }
                     match one(self) {
@@ -103,19 +93,19 @@ impl Reader<'_> {
                     }
                 }
                 any.push(Test::All(together));
-                if !self.take(",") {
+                if !self.text.take(",") {
                     break;
                 }
             }
             all.push(Test::Any(any));
-            if !self.take(";") {
+            if !self.text.take(";") {
                 return Some(Test::All(all));
             }
         }
     }
 
     fn bond(&mut self) -> Test<BondTest> {
-        let before = self.rest;
+        let before = self.text.rest;
         let one = |reader: &mut Self| {
             let signs = [
                 ("-", BondTest::Order(Order::Single)),
@@ -125,22 +115,22 @@ impl Reader<'_> {
                 ("~", BondTest::Anything),
                 ("@", BondTest::InRing),
             ];
-            let found = signs.into_iter().find(|(sign, _)| reader.take(sign));
+            let found = signs.into_iter().find(|(sign, _)| reader.text.take(sign));
             found.map(|(_, test)| Test::Is(test))
         };
         let test = self.joined(one);
         match test {
-            Some(test) if self.rest.len() < before.len() => test,
+            Some(test) if self.text.rest.len() < before.len() => test,
             _ => Test::Is(BondTest::Plain),
         }
     }
 
     fn atom(&mut self) -> Option<Test<AtomTest>> {
-        if !self.take("[") {
+        if !self.text.take("[") {
             return self.element().or_else(|| self.any());
         }
         let test = self.joined(Self::condition)?;
-        self.take("]").then_some(test)
+        self.text.take("]").then_some(test)
     }
 
     fn any(&mut self) -> Option<Test<AtomTest>> {
@@ -149,14 +139,14 @@ impl Reader<'_> {
             ("a", AtomTest::Aromatic(true)),
             ("A", AtomTest::Aromatic(false)),
         ];
-        let found = signs.into_iter().find(|(sign, _)| self.take(sign));
+        let found = signs.into_iter().find(|(sign, _)| self.text.take(sign));
         found.map(|(_, test)| Test::Is(test))
     }
 
     /// An element by its symbol, which says too whether it is aromatic.
     fn element(&mut self) -> Option<Test<AtomTest>> {
         let symbols = ["Cl", "Br", "C", "N", "O", "S", "P", "F", "I", "B", "c", "n", "o", "s"];
-        let symbol = symbols.into_iter().find(|symbol| self.take(symbol))?;
+        let symbol = symbols.into_iter().find(|symbol| self.text.take(symbol))?;
         let is_aromatic = symbol.starts_with(|letter: char| letter.is_lowercase());
         let name = symbol[..1].to_uppercase() + &symbol[1..];
         let element = Test::Is(AtomTest::Element(Element::named(&name)?));
@@ -164,14 +154,17 @@ impl Reader<'_> {
     }
 
     fn condition(&mut self) -> Option<Test<AtomTest>> {
-        if self.take("$(") {
-            let mut inner =
-                Reader { rest: self.rest, pattern: Pattern::default(), rings: Vec::new() };
+        if self.text.take("$(") {
+            let mut inner = Reader {
+                text: Cursor { rest: self.text.rest },
+                pattern: Pattern::default(),
+                rings: Vec::new(),
+            };
             inner.chain(None)?;
-            self.rest = inner.rest;
-            return self.take(")").then_some(Test::Is(AtomTest::Begins(inner.pattern)));
+            self.text.rest = inner.text.rest;
+            return self.text.take(")").then_some(Test::Is(AtomTest::Begins(inner.pattern)));
         }
-        if self.take("#") {
+        if self.text.take("#") {
             let element = Element::numbered(self.number()?)?;
             return Some(Test::Is(AtomTest::Element(element)));
         }
@@ -185,10 +178,10 @@ impl Reader<'_> {
             ("v", AtomTest::Valence),
             ("R", |count| AtomTest::InRing(count > 0)),
         ];
-        if let Some((_, test)) = counts.into_iter().find(|(sign, _)| self.take(sign)) {
+        if let Some((_, test)) = counts.into_iter().find(|(sign, _)| self.text.take(sign)) {
             return Some(Test::Is(test(self.number().unwrap_or(1))));
         }
-        let (_, sign) = [("+", 1), ("-", -1)].into_iter().find(|(sign, _)| self.take(sign))?;
+        let (_, sign) = [("+", 1), ("-", -1)].into_iter().find(|(sign, _)| self.text.take(sign))?;
         let size = i8::try_from(self.number().unwrap_or(1)).ok()?;
         Some(Test::Is(AtomTest::Charge(sign * size)))
     }
