@@ -3,8 +3,8 @@
 //!
 //! `plan of fragments -> molecule -> question, worked steps, answer`
 //!
-//! Truth follows from plans ([`plan`]): what was put in is counted, and what was added or exchanged
-//! is the answer. Answers that are molecules are read by RDKit in the sandbox ([`scorer`]) and
+//! Truth follows from plans (`plan`): what was put in is counted, and what was added or exchanged
+//! is the answer. Answers that are molecules are read by RDKit in the sandbox (`scorer`) and
 //! compared outside.
 
 mod edit;
