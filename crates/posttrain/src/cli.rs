@@ -5,6 +5,7 @@ mod audit;
 mod base;
 mod client;
 mod gateway;
+mod ft;
 mod grading;
 mod output;
 mod react;
@@ -88,6 +89,13 @@ enum PosttrainCommand {
     ///
     /// It takes everything else from the environment of an agent.
     React(react::ReactArgs),
+    /// Fine-tune on raw data again and again: propose, check cheaply, train, submit, compare (FT-Agent).
+    ///
+    /// It talks to a server that was started with `--feedback items`, as any agent does. Started again
+    /// with the same flags, an interrupted run goes on.
+    ///
+    /// Example: posttrain ft suite aime --base base --output work/output --out run --loops 4
+    Ft(ft::FtArgs),
     /// List the agents that are part of this program.
     Agents(agents::AgentsArgs),
     /// Say what runs did: scores, ways of training, failures, and whether they kept to their mode.
@@ -112,6 +120,7 @@ impl PosttrainCli {
             PosttrainCommand::Time(args) => client::time(args),
             PosttrainCommand::Run(args) => run::run(args),
             PosttrainCommand::React(args) => react::react(args),
+            PosttrainCommand::Ft(args) => ft::ft(args),
             PosttrainCommand::Agents(args) => agents::agents(args),
             PosttrainCommand::Report(args) => report::report(args),
             PosttrainCommand::Audit(args) => audit::audit(args),

@@ -17,6 +17,7 @@ pub mod dojo;
 pub mod failure;
 mod fault;
 pub mod gateway;
+pub mod ft;
 pub mod grade;
 pub mod intake;
 pub mod ledger;

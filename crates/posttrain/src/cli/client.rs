@@ -46,7 +46,7 @@ pub(super) struct TimeArgs {
 
 impl ServerArgs {
     /// Sends a request, with this body if it has one. Status and answer.
-    fn ask(
+    pub(super) fn ask(
         &self,
         path: &str,
         body: Option<&Value>,

@@ -4,7 +4,7 @@ use super::grading::{GradingArgs, this_program};
 use super::{UsageError, exit, output};
 use anyhow::Result;
 use camino::Utf8PathBuf;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use posttrain::serve::{GradingServer, ServeConfig, ServeError};
 use std::net::SocketAddr;
 use web::token::{BadToken, Token};
@@ -42,11 +42,22 @@ pub(super) struct ServeArgs {
     /// users of this machine do not see it.
     #[arg(long, env = "GRADING_TOKEN", hide_env_values = true, value_parser = token)]
     token: Option<Token>,
+    /// What an agent is told of a submission that was graded.
+    #[arg(long, value_enum, default_value = "score")]
+    feedback: FeedbackArg,
     /// End after the final scores.
     #[arg(long)]
     until_final: bool,
     #[command(flatten)]
     grading: GradingArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FeedbackArg {
+    /// The score.
+    Score,
+    /// Also the score and the tags of each dev item, by its name. What the items say stays sealed.
+    Items,
 }
 
 fn token(secret: &str) -> std::result::Result<Token, BadToken> {
@@ -75,6 +86,7 @@ impl ServeArgs {
             views: self.views.clone(),
             protocol: grading.protocol(),
             aggregate: grading.aggregate(),
+            tells_items: self.feedback == FeedbackArg::Items,
             budget: grading.budget()?,
             limits: grading.limits()?,
             grader: grading.grader(),

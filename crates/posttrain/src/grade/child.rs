@@ -70,14 +70,12 @@ pub(super) fn run(
     let words = command.words(job);
     let program = words.first().cloned().unwrap_or_default();
     let spawn = |source| Fault::Spawn { program: program.clone(), source };
-    let variables = std::env::vars_os()
-        .filter(|(name, _)| name.to_str().is_some_and(|name| VARIABLES.contains(&name)));
     let mut child = Command::new(&command.launcher)
         .arg(LAUNCH)
         .arg(std::process::id().to_string())
         .args(&words)
         .env_clear()
-        .envs(variables)
+        .envs(variables())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -105,8 +103,16 @@ pub(super) fn run(
     serde_json::from_slice(&printed).map_err(|error| unusable(error.to_string()))
 }
 
+/// Of this program's environment, what a program that it starts gets.
+pub(crate) fn variables() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os()
+        .filter(|(name, _)| name.to_str().is_some_and(|name| VARIABLES.contains(&name)))
+}
+
 /// Reads on a thread of its own, which may never end if a process has left the group with our pipe.
-fn in_background<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
+pub(crate) fn in_background<T: Send + 'static>(
+    read: impl FnOnce() -> T + Send + 'static,
+) -> Receiver<T> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(read()));
     receiver
@@ -137,7 +143,7 @@ fn wait(
     ended
 }
 
-fn read_output(stdout: Option<impl Read>) -> std::io::Result<Vec<u8>> {
+pub(crate) fn read_output(stdout: Option<impl Read>) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Some(mut stdout) = stdout {
         stdout.by_ref().take(OUTPUT + 1).read_to_end(&mut bytes)?;
@@ -151,7 +157,7 @@ fn read_output(stdout: Option<impl Read>) -> std::io::Result<Vec<u8>> {
 }
 
 /// The end of a text.
-fn read_end(stderr: Option<impl Read>) -> String {
+pub(crate) fn read_end(stderr: Option<impl Read>) -> String {
     let (mut kept, mut piece) = (Vec::new(), [0; 8 * 1024]);
     if let Some(mut stderr) = stderr {
         while let Ok(count @ 1..) = stderr.read(&mut piece) {

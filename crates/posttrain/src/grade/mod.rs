@@ -12,6 +12,7 @@ mod job;
 mod results;
 
 pub use child::{LAUNCH, launch};
+pub(crate) use child::{in_background, read_end, read_output, variables};
 pub use grading::{Busy, GradeEnd, GradedTask, Grading};
 pub use job::{GRADER, GraderCommand, Job};
 pub use results::{GraderOutput, ItemScore, Results};

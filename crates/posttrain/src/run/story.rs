@@ -264,6 +264,7 @@ fn serve_config(
         views: Some(workspace.views()),
         protocol: settings.protocol,
         aggregate: settings.aggregate,
+        tells_items: false,
         budget: settings.budget,
         limits: settings.submissions,
         grader: settings.grader.clone(),

@@ -36,6 +36,8 @@ pub struct ServeConfig {
     pub protocol: Protocol,
     /// How the score follows from those of the items.
     pub aggregate: Aggregate,
+    /// Whether the agent is told the score and the tags of each dev item. What the items say stays sealed.
+    pub tells_items: bool,
     /// The agent's time.
     pub budget: Budget,
     /// How often it may submit.

@@ -6,6 +6,7 @@ use super::release;
 use super::shared::Shared;
 use super::submit::{Arrival, Received, TurnedAway};
 use super::uses;
+use crate::grade::Results;
 use crate::ledger::Outcome;
 use axum::Router;
 use axum::extract::{Path, Request, State};
@@ -16,6 +17,7 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use worlds::Part;
 
 /// Bytes of a path.
 const PATH: usize = 1_024;
@@ -176,7 +178,17 @@ fn entry(shared: &Shared, id: u64, status: StatusCode) -> Answer {
         let message = format!("there is no submission {id}; {made} were made");
         return Answer::error(StatusCode::NOT_FOUND, message);
     };
-    Answer { status, body: answers::entry(state, id, submission) }
+    let mut body = answers::entry(state, id, submission);
+    let model = submission.model.as_ref().map(|(digest, ..)| *digest);
+    let is_scored = submission.scored().is_some() && shared.part() == Part::Dev;
+    if let Some(model) = model.filter(|_| is_scored && shared.config.tells_items) {
+        match Results::read(&shared.grading.results, Part::Dev, model) {
+            Ok(Some((results, _))) => body["items"] = json!(results.items),
+            Ok(None) => tracing::warn!(id, "a submission with a score has no results"),
+            Err(error) => tracing::error!(id, %error, "results could not be read"),
+        }
+    }
+    Answer { status, body }
 }
 
 async fn submissions(State(shared): State<Arc<Shared>>) -> Answer {

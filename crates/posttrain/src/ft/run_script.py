@@ -1,0 +1,7 @@
+# Runs a script as a program, with the raw data where it looks for it.
+import os, runpy, sys
+
+if not os.path.lexists("data"):
+    os.symlink("input", "data")
+sys.argv = ["process_data.py"] + ["--debug"] * DEBUG
+runpy.run_path("process_data.py", run_name="__main__")

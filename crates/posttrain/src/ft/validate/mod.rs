@@ -1,0 +1,136 @@
+//! The checks before anything dear is done: fail fast, and say what to do.
+//!
+//! `draft -> [static] -> plan -> [debug run] -> [mini-run] -> [sanity] -> Validated<Plan>`
+//!
+//! Exit codes and counts decide, and no model's opinion. A [`Validated`] plan has one constructor,
+//! [`Chain::validate`], and only such a plan is trained in full.
+
+pub(super) mod debug;
+mod mini;
+pub(super) mod sanity;
+mod statics;
+
+pub use sanity::{LossCurve, UpdateLoss};
+
+use super::check::{Check, Rejection, Stage};
+use super::fault::{FtFault, StageError};
+use super::form::AnswerForm;
+use super::plan::{Draft, Plan};
+use super::schema::{BaseFacts, TrainerSchema};
+use super::script::ScriptBox;
+use super::settings::CheckedFtSettings;
+use super::trainer::Trainer;
+use crate::dojo::DatasetInfo;
+use camino::Utf8Path;
+use std::ops::Deref;
+use std::time::Instant;
+
+/// What the checks need.
+#[derive(Debug, Clone, Copy)]
+pub struct Chain<'a> {
+    /// Limits and thresholds.
+    pub settings: &'a CheckedFtSettings,
+    /// Where scripts run.
+    pub scripts: &'a ScriptBox,
+    /// What the task asks for.
+    pub form: &'a AnswerForm,
+    /// What trains.
+    pub trainer: &'a Trainer,
+    /// The settings that it has.
+    pub schema: &'a TrainerSchema,
+    /// What of the base decides about settings.
+    pub base: BaseFacts,
+    /// The raw data.
+    pub pool: &'a DatasetInfo,
+    /// Whether the draft is made from an experiment.
+    pub has_parent: bool,
+}
+
+/// Something that has passed all checks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Validated<T>(T);
+
+impl<T> Deref for Validated<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// What the checks found: their lines, and the plan if it passed them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Validation {
+    /// A line for each stage that was reached.
+    pub checks: Vec<Check>,
+    /// The plan, if no stage rejected it.
+    pub plan: Option<Validated<Plan>>,
+}
+
+impl Validation {
+    /// The stage that rejected the draft, and why; `None` if it passed.
+    pub fn rejection(&self) -> Option<(Stage, Rejection)> {
+        self.checks.iter().find_map(|check| Some((check.stage, check.rejection()?)))
+    }
+}
+
+impl Chain<'_> {
+    /// Takes a draft through all stages, until one rejects it. The mini-run works in the folder `place`,
+    /// which is made anew.
+    ///
+    /// # Errors
+    /// [`FtFault`], where we failed and nothing can be said of the draft.
+    pub fn validate(&self, draft: &Draft, place: &Utf8Path) -> Result<Validation, FtFault> {
+        let mut checks = Vec::new();
+        let plan = self.stages(draft, place, &mut checks)?.map(Validated);
+        Ok(Validation { checks, plan })
+    }
+
+    fn stages(
+        &self,
+        draft: &Draft,
+        place: &Utf8Path,
+        checks: &mut Vec<Check>,
+    ) -> Result<Option<Plan>, FtFault> {
+        let no_warnings = |_: &Plan| Vec::new();
+        let Some(plan) = stage(checks, Stage::Static, no_warnings, || statics::check(self, draft))?
+        else {
+            return Ok(None);
+        };
+        let warnings = |data: &debug::DebugData| data.warnings.clone();
+        let Some(data) = stage(checks, Stage::Debug, warnings, || debug::check(self, &plan))?
+        else {
+            return Ok(None);
+        };
+        let mini = || mini::check(self, &plan, &data.samples, place);
+        let Some(run) = stage(checks, Stage::Mini, |_| Vec::new(), mini)? else {
+            return Ok(None);
+        };
+        // Losses explain a trainer that failed better than its last words do.
+        let sanity = run.sanity(self);
+        if let (Ok(_), Some(failed)) = (&sanity, run.failed) {
+            let seconds = checks.pop().map_or(0.0, |check| check.seconds);
+            checks.push(Check::of(Stage::Mini, Err(failed), seconds));
+            return Ok(None);
+        }
+        let is_sane = sanity.is_ok();
+        checks.push(Check::of(Stage::Sanity, sanity, 0.0));
+        Ok(is_sane.then_some(plan))
+    }
+}
+
+/// Carries out a stage and writes its line down. `None` if it rejects.
+fn stage<T>(
+    checks: &mut Vec<Check>,
+    stage: Stage,
+    warnings: impl FnOnce(&T) -> Vec<String>,
+    work: impl FnOnce() -> Result<T, StageError>,
+) -> Result<Option<T>, FtFault> {
+    let began = Instant::now();
+    let (found, value) = match work() {
+        Ok(value) => (Ok(warnings(&value)), Some(value)),
+        Err(StageError::Rejected(rejection)) => (Err(rejection), None),
+        Err(StageError::Fault(fault)) => return Err(fault),
+    };
+    checks.push(Check::of(stage, found, began.elapsed().as_secs_f64()));
+    Ok(value)
+}

@@ -1,0 +1,217 @@
+//! FT-Agent from the first proposal to the last comparison, also where it is stopped on the way.
+
+use crate::fixture::{self, PROGRAM, Server, TOKEN};
+use crate::ft_fixture::{Place, suite, suite_path, trainer_command};
+use camino::Utf8Path;
+use fs_err as fs;
+use posttrain::Digest;
+use posttrain::ft::{
+    Arena, Briefing, Draft, Evaluated, ExperimentOutcome, FtFault, FtRunError, FtSettings, FtState,
+    Planner, Rejection, Scripted, Stage,
+};
+use posttrain::grade::ItemScore;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use tasks::task::TaskId;
+use worlds::WorldName;
+
+/// Scores of a model whose first weight is the share of 100 items that it wins.
+fn scores(model: &Utf8Path) -> Evaluated {
+    let bytes = fs::read(model.join("model.safetensors")).unwrap();
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap());
+    let begin = 8 + usize::try_from(length).unwrap();
+    let header: serde_json::Value = serde_json::from_slice(&bytes[8..begin]).unwrap();
+    let offset = header[fixture::EMBEDDING]["data_offsets"][0].as_u64().unwrap();
+    let at = begin + usize::try_from(offset).unwrap();
+    let share = f64::from(f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));
+    let item = |place: u32| {
+        let is_won = f64::from(place) < 100.0 * share;
+        let tags = if is_won { vec![] } else { vec!["wrong".to_owned()] };
+        let id = TaskId::new(&format!("aime-dev-{place:05}")).unwrap();
+        ItemScore { id, score: f64::from(u8::from(is_won)), tags }
+    };
+    let items: Vec<ItemScore> = (0..100).map(item).collect();
+    Evaluated::new(items.iter().map(|item| item.score).sum::<f64>() / 100.0, &items)
+}
+
+/// An arena without a server, which fails at its first calls.
+struct Local<'a> {
+    place: &'a Place,
+    failures: u32,
+    scored: u32,
+}
+
+impl Arena for Local<'_> {
+    fn baseline(&mut self) -> Result<Evaluated, FtFault> {
+        Ok(scores(&self.place.path("base")))
+    }
+
+    fn submit(
+        &mut self,
+        _: u32,
+        checkpoint: &Utf8Path,
+    ) -> Result<Result<Evaluated, Rejection>, FtFault> {
+        if self.failures > 0 {
+            self.failures -= 1;
+            return Err(FtFault::Server("it is away".to_owned()));
+        }
+        self.scored += 1;
+        Ok(Ok(scores(checkpoint)))
+    }
+
+    fn left(&mut self) -> Result<Option<Duration>, FtFault> {
+        Ok(None)
+    }
+}
+
+fn run(place: &Place, arena: &mut Local<'_>, loops: u32) -> Result<FtState, FtRunError> {
+    let (task, out) = (suite().task("aime").unwrap(), place.path("run"));
+    let run = place.run(task.spec(), loops, Digest::of(b"asked"), &out);
+    run.run(&mut Scripted, arena, &AtomicBool::new(false))
+}
+
+#[test]
+fn scripted_planner_writes_scripts_that_pass_all_checks_of_each_task_that_it_knows() {
+    let mut checked = 0;
+    for entry in suite().tasks() {
+        // Its answers are programs, which need matplotlib.
+        if !Scripted::knows(entry.world) || entry.world == WorldName::TableVis {
+            continue;
+        }
+        let place = Place::of(entry.id.as_str(), FtSettings::default());
+        let task = suite().task(entry.id.as_str()).unwrap();
+        let out = place.path("run");
+        let run = place.run(task.spec(), 1, Digest::of(b"asked"), &out);
+        let baseline = scores(&place.path("base"));
+        let briefing = Briefing {
+            task: run.task,
+            form: run.form,
+            pool: run.pool,
+            schema: run.schema,
+            settings: run.settings,
+            baseline: &baseline,
+            experiments: &[],
+            seed: 0,
+        };
+        let proposal = Scripted.propose(&briefing).unwrap();
+        let script = Scripted.write_script(&briefing, &proposal, None).unwrap();
+        let config = Scripted.write_config(&briefing, &proposal, None).unwrap();
+        let draft = Draft { proposal, script, config, parent_data: None };
+        let found = place.validate(&draft);
+        assert!(found.plan.is_some(), "{}: {:?}", entry.id, found.checks);
+        let stages: Vec<Stage> = found.checks.iter().map(|check| check.stage).collect();
+        assert_eq!(stages, [Stage::Static, Stage::Debug, Stage::Mini, Stage::Sanity]);
+        checked += 1;
+    }
+    assert_eq!(checked, 5);
+}
+
+#[test]
+fn best_never_falls_and_nothing_is_paid_for_twice_over_stops() {
+    let place = Place::new(FtSettings::default());
+    let mut arena = Local { place: &place, failures: 1, scored: 0 };
+    // The first training is done when the server goes away.
+    assert!(matches!(run(&place, &mut arena, 3), Err(FtRunError::Fault(_))));
+    let full = |place: &Place| {
+        place.trainings().into_iter().filter(|line| !line.contains("/mini/")).count()
+    };
+    assert_eq!(full(&place), 1);
+    let state = run(&place, &mut arena, 3).unwrap();
+    assert_eq!((full(&place), arena.scored, state.experiments.len()), (3, 3, 3));
+
+    // Only accepted experiments raise the best, and each is above the one before.
+    let mut best = state.baseline.as_ref().unwrap().primary;
+    let mut accepted = 0;
+    for experiment in &state.experiments {
+        let ExperimentOutcome::Evaluated { evaluated, acceptance, losses } = &experiment.outcome
+        else {
+            panic!("{experiment:?}")
+        };
+        assert!((acceptance.gain - (evaluated.primary - best)).abs() < 1e-12, "{experiment:?}");
+        assert!(losses.is_some() && experiment.diagnosis.is_some());
+        if acceptance.accepted {
+            assert!(evaluated.primary > best);
+            best = evaluated.primary;
+            accepted += 1;
+        }
+    }
+    assert!(accepted > 0, "{state:?}");
+    assert_eq!(state.best().and_then(|it| it.evaluated()).map(|it| it.primary), Some(best));
+    let different: Vec<_> = state.experiments.iter().map(|it| &it.proposal).collect();
+    for (place, proposal) in different.iter().enumerate() {
+        assert!(!different[..place].iter().any(|earlier| proposal.repeats(earlier)));
+    }
+
+    // Started again, it has nothing to do; asked for more, it goes on.
+    assert_eq!(run(&place, &mut arena, 3).unwrap(), state);
+    assert_eq!((full(&place), arena.scored), (3, 3));
+    assert_eq!(run(&place, &mut arena, 4).unwrap().experiments.len(), 4);
+    assert_eq!(full(&place), 4);
+}
+
+#[test]
+fn full_training_that_goes_wrong_is_ended_and_the_next_experiment_begins() {
+    let place = Place::new(FtSettings::default());
+    let mut arena = Local { place: &place, failures: 0, scored: 0 };
+    // Only the full training, which would go on for ever, comes so far.
+    place.mode("explodes-later");
+    let state = run(&place, &mut arena, 1).unwrap();
+    let ExperimentOutcome::Rejected { stage, message, .. } = &state.experiments[0].outcome else {
+        panic!("{state:?}")
+    };
+    assert_eq!(*stage, Stage::Train);
+    assert!(message.contains("at update 12"), "{message}");
+    assert_eq!(arena.scored, 0);
+    place.mode("killed-later");
+    let state = run(&place, &mut arena, 2).unwrap();
+    let outcome = &state.experiments[1].outcome;
+    assert!(matches!(outcome, ExperimentOutcome::Rejected { stage: Stage::Train, .. }));
+    assert!(state.best().is_none());
+    place.mode("");
+    let state = run(&place, &mut arena, 3).unwrap();
+    assert!(state.best().is_some_and(|best| best.number == 3), "{state:?}");
+}
+
+#[test]
+fn ft_works_against_a_server_as_any_agent_does() {
+    let place = Place::new(FtSettings::default());
+    fs::create_dir_all(place.path("output")).unwrap();
+    let mut serve = Command::new(PROGRAM);
+    serve
+        .args(["serve", suite_path().as_str(), "aime", "--listen", "127.0.0.1:0"])
+        .args(["--base", place.path("base").as_str(), "--output", place.path("output").as_str()])
+        .args(["--sealed", place.path("sealed").as_str(), "--feedback", "items", "--"])
+        .args(["python3", &format!("{}/tests/suite/grader.py", env!("CARGO_MANIFEST_DIR"))])
+        .arg(place.path("control"))
+        .env("GRADING_TOKEN", TOKEN);
+    let server = Server::start(serve);
+    server.started();
+    let ft = || {
+        let output = Command::new(PROGRAM)
+            .args(["ft", suite_path().as_str(), "aime", "--loops", "2"])
+            .args(["--base", place.path("base").as_str(), "--out", place.path("run").as_str()])
+            .args(["--output", place.path("output").as_str(), "--url", &server.url, "--"])
+            .args(trainer_command(&place.path("control")))
+            .env("GRADING_TOKEN", TOKEN)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let said = ft();
+    assert!(said.starts_with("base  0.25"), "{said}");
+    assert!(said.contains("accepted") && said.contains("best  "), "{said}");
+    let (_, all) = server.get("/v1/submissions");
+    assert_eq!(all["submissions"].as_array().unwrap().len(), 3, "{all}");
+    // A list has no items; one entry has each of them, and nothing of what it says.
+    let (_, entry) = server.get("/v1/submissions/2");
+    assert_eq!(entry["items"].as_array().unwrap().len(), 100);
+    let mut keys: Vec<&String> = entry["items"][0].as_object().unwrap().keys().collect();
+    keys.sort();
+    assert_eq!(keys, ["id", "score", "tags"]);
+    // Again, without another training or submission.
+    let trainings = place.trainings();
+    assert_eq!(ft(), said);
+    assert_eq!(place.trainings(), trainings);
+}
