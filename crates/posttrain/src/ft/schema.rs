@@ -135,8 +135,9 @@ impl TrainerSchema {
         base: BaseFacts,
     ) -> Result<TrainConfig, Rejection> {
         let wrong = |message: String| Rejection::new(ErrorClass::Config, message);
-        let table: Table =
-            text.parse().map_err(|error| wrong(format!("train.toml cannot be read: {error}")))?;
+        let table = text
+            .parse::<Table>()
+            .map_err(|error| wrong(format!("train.toml cannot be read: {error}")))?;
         let mut values = BTreeMap::new();
         self.flatten("", &table, &mut values);
         for (key, value) in &values {

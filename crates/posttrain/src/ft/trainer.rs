@@ -126,8 +126,7 @@ impl Trainer {
         }
         let printed = end.printed.trim().lines().last().unwrap_or_default();
         let folder = Utf8PathBuf::from(printed);
-        let is_there = |name: &&str| folder.join(name).is_file();
-        if !WEIGHTS.iter().any(|name| is_there(&name)) {
+        if !WEIGHTS.iter().any(|name| folder.join(name).is_file()) {
             return Err(Rejection::new(
                 ErrorClass::Env,
                 format!(
