@@ -349,7 +349,7 @@ fn planted_faults_are_caught_at_their_stage_with_their_class() {
         let mut draft = Draft {
             proposal: proposal(),
             script: SOUND.to_owned(),
-            config: "epochs = 2\n".to_owned(),
+            config: "epochs = 8\n".to_owned(),
             parent_data: None,
         };
         plant(&mut draft);
