@@ -2,19 +2,21 @@
 
 use super::client::ServerArgs;
 use super::grading::this_program;
+use super::planner::{PlannerArgs, PlannerModel};
 use super::{UsageError, exit, output};
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use fs_err as fs;
 use jail::exec::SandboxOptions;
 use jail::python::PythonEnv;
+use llm::CallTotals;
 use posttrain::Digest;
 use posttrain::dojo::describe;
 use posttrain::ft::{
     AnswerForm, Arena, CheckedFtSettings, ErrorClass, Evaluated, Experiment, ExperimentOutcome,
-    FtFault, FtRun, FtRunError, FtSettings, FtState, JournalError, Rejection, ScriptBox, Scripted,
-    Trainer,
+    FtFault, FtRun, FtRunError, FtSettings, FtState, JournalError, ModelPlanner, Planner,
+    Rejection, ScriptBox, Scripted, Trainer,
 };
 use posttrain::grade::ItemScore;
 use serde_json::{Value, json};
@@ -28,12 +30,6 @@ use worlds::Suite;
 const QUICK: Duration = Duration::from_secs(30);
 /// What a folder of a model has that a server takes.
 const MODEL: [&str; 2] = ["json", "safetensors"];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PlannerArg {
-    /// A table from what went wrong to the next change.
-    Scripted,
-}
 
 #[derive(Debug, Args)]
 pub(super) struct FtArgs {
@@ -50,9 +46,8 @@ pub(super) struct FtArgs {
     /// The folder of the run; a run that is there goes on.
     #[arg(long, value_name = "DIR")]
     out: Utf8PathBuf,
-    /// Who decides what to try.
-    #[arg(long, value_enum, default_value = "scripted")]
-    planner: PlannerArg,
+    #[command(flatten)]
+    planner: PlannerArgs,
     /// Experiments, at most.
     #[arg(long, value_name = "COUNT", default_value_t = 4)]
     loops: u32,
@@ -120,7 +115,8 @@ pub(super) fn ft(args: &FtArgs) -> Result<u8> {
     let pool = describe(&pool)?;
     let asked = json!({
         "task": args.task,
-        "planner": format!("{:?}", args.planner),
+        "planner": args.planner.planner,
+        "answer_tokens": args.planner.answer_tokens,
         "seed": args.seed,
         "settings": &*settings,
         "base": trainer.base,
@@ -141,12 +137,24 @@ pub(super) fn ft(args: &FtArgs) -> Result<u8> {
         out: &out,
     };
     let mut arena = Served { server: &args.server, output: &args.output, base: &trainer.base };
-    let mut planner = match args.planner {
-        PlannerArg::Scripted => Scripted,
+    let model = args.planner.open(&out)?;
+    let mut planner: Box<dyn Planner> = match &model {
+        None => Box::new(Scripted),
+        Some(PlannerModel { chat, name, .. }) => Box::new(ModelPlanner::new(
+            &**chat,
+            name,
+            args.planner.answer_tokens,
+            settings.limits.planner_repairs,
+        )),
     };
-    match run.run(&mut planner, &mut arena, &interrupted) {
+    match run.run(&mut *planner, &mut arena, &interrupted) {
         Ok(state) => {
             tell(&state)?;
+            if let Some(calls) = model.as_ref().and_then(|model| model.calls.as_ref()) {
+                let CallTotals { answers, usage, spent, .. } = calls.totals();
+                let tokens = usage.input + usage.output;
+                output::line(&format!("asked {answers} answers, {tokens} tokens, {spent}"))?;
+            }
             Ok(exit::SUCCESS)
         }
         Err(error @ FtRunError::Interrupted) => {

@@ -5,10 +5,10 @@ use super::answer::refuse_repeated;
 use super::check::{Check, ErrorClass, Rejection, Stage};
 use super::diagnosis::Evaluated;
 use super::experiment::{Experiment, ExperimentOutcome};
-use super::fault::{FtFault, StageError};
+use super::fault::{FtFault, split};
 use super::form::AnswerForm;
 use super::journal::{FtEvent, FtState, Journal, JournalError, OpenExperiment};
-use super::plan::Draft;
+use super::plan::{Draft, Plan};
 use super::planner::{Briefing, Planner, Revision};
 use super::run::{make_data, train};
 use super::sample::DATA;
@@ -16,7 +16,7 @@ use super::schema::{BaseFacts, TrainerSchema};
 use super::script::ScriptBox;
 use super::settings::CheckedFtSettings;
 use super::trainer::Trainer;
-use super::validate::Chain;
+use super::validate::{Chain, Validated, Validation};
 use crate::Digest;
 use crate::dojo::DatasetInfo;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -141,6 +141,8 @@ impl FtRun<'_> {
         interrupted: &AtomicBool,
     ) -> Result<FtState, FtRunError> {
         let mut journal = Journal::open(self.out, self.task.id.as_str(), self.asked)?;
+        // What has passed its checks in this process; one that was started anew makes them again.
+        let mut plan = None;
         loop {
             if interrupted.load(Ordering::SeqCst) {
                 return Err(FtRunError::Interrupted);
@@ -158,8 +160,8 @@ impl FtRun<'_> {
                 }
                 Step::Propose => self.propose(&mut journal, planner)?,
                 Step::Draft => self.draft(&mut journal, planner)?,
-                Step::Validate => self.validate(&mut journal, planner)?,
-                Step::Full => self.full(&mut journal, planner, arena)?,
+                Step::Validate => plan = self.validate(&mut journal, planner)?,
+                Step::Full => self.full(&mut journal, planner, arena, plan.take())?,
                 Step::GiveUp => {
                     let rejected = journal.state().open.as_ref().and_then(|it| it.rejected.clone());
                     if let Some((stage, rejection, _)) = rejected {
@@ -208,7 +210,7 @@ impl FtRun<'_> {
         let experiment = u32::try_from(state.experiments.len()).unwrap_or(u32::MAX) + 1;
         let parent = state.best().map(|best| best.number);
         let earlier = state.experiments.iter().map(|it| (it.number, &it.proposal));
-        let proposed = planner.propose(&self.briefing(state, baseline));
+        let proposed = split(planner.propose(&self.briefing(state, baseline)))?;
         let proposed = proposed.and_then(|it| refuse_repeated(&it, earlier).map(|()| it));
         match proposed {
             Ok(proposal) => {
@@ -247,16 +249,16 @@ impl FtRun<'_> {
         let is_config = rejected.is_some_and(|(_, it, _)| it.class == ErrorClass::Config);
         let keeps_script = open.proposal.reuse_data || is_config;
         let kept = open.parent.filter(|_| open.proposal.reuse_data);
-        let script = match kept {
-            Some(parent) => Ok(fs::read_to_string(self.folder(parent).join("process_data.py"))?),
-            None if keeps_script => Ok(old_script.clone()),
-            None => planner.write_script(&briefing, &open.proposal, revision(&old_script)),
-        };
-        let written = script.and_then(|script| {
+        let mut write = || {
+            let script = match kept {
+                Some(parent) => fs::read_to_string(self.folder(parent).join("process_data.py"))?,
+                None if keeps_script => old_script.clone(),
+                None => planner.write_script(&briefing, &open.proposal, revision(&old_script))?,
+            };
             let config = planner.write_config(&briefing, &open.proposal, revision(&old_config))?;
             Ok((script, config))
-        });
-        match written {
+        };
+        match split(write())? {
             Ok((script, config)) => {
                 // The same draft again would fail again, and again.
                 let is_same = (&script, &config) == (&old_script, &old_config);
@@ -285,15 +287,21 @@ impl FtRun<'_> {
         })
     }
 
-    fn validate(&self, journal: &mut Journal, planner: &mut dyn Planner) -> Result<(), FtRunError> {
+    /// Takes the draft through the checks. Returns the plan if they let it pass.
+    fn validate(
+        &self,
+        journal: &mut Journal,
+        planner: &mut dyn Planner,
+    ) -> Result<Option<Validated<Plan>>, FtRunError> {
         let state = journal.state();
-        let (Some(baseline), Some(open)) = (&state.baseline, &state.open) else { return Ok(()) };
+        let (Some(baseline), Some(open)) = (&state.baseline, &state.open) else { return Ok(None) };
         let mini = self.folder(open.number).join("mini");
         let chain = self.chain(open.parent.is_some());
-        let checks = chain.validate(&self.drafted(open)?, &mini)?.checks;
+        let Validation { checks, plan } = chain.validate(&self.drafted(open)?, &mini)?;
         // It explains; whether it is there or not decides nothing.
-        let opinion = planner.judge(&self.briefing(state, baseline), &checks).ok();
-        Ok(journal.append(FtEvent::Checked { checks, opinion })?)
+        let opinion = split(planner.judge(&self.briefing(state, baseline), &checks))?.ok();
+        journal.append(FtEvent::Checked { checks, opinion })?;
+        Ok(plan)
     }
 
     /// Data, training and scores of a draft that has passed its checks.
@@ -302,35 +310,38 @@ impl FtRun<'_> {
         journal: &mut Journal,
         planner: &mut dyn Planner,
         arena: &mut dyn Arena,
+        passed: Option<Validated<Plan>>,
     ) -> Result<(), FtRunError> {
         let Some(open) = journal.state().open.clone() else { return Ok(()) };
         let folder = self.folder(open.number);
         if open.trained.is_none() {
             let chain = self.chain(open.parent.is_some());
-            // A plan is not kept over a restart: the checks are cheap, and made again.
-            let validation = chain.validate(&self.drafted(&open)?, &folder.join("mini"))?;
-            if let Some((stage, rejection)) = validation.rejection() {
-                return self.reject(journal, planner, stage, rejection);
-            }
-            let plan = validation.plan.expect("what no stage rejected has passed");
+            let plan = match passed {
+                Some(plan) => plan,
+                None => match chain.validate(&self.drafted(&open)?, &folder.join("mini"))? {
+                    Validation { plan: Some(plan), .. } => plan,
+                    validation => {
+                        let (stage, rejection) =
+                            validation.rejection().expect("what did not pass was rejected");
+                        return self.reject(journal, planner, stage, rejection);
+                    }
+                },
+            };
             if open.data.is_none() {
                 let began = Instant::now();
-                match make_data(&chain, &plan, &folder) {
+                match split(make_data(&chain, &plan, &folder))? {
                     Ok(made) => {
                         let seconds = began.elapsed().as_secs_f64();
                         let check = Check::of(Stage::Data, Ok(made.warnings), seconds);
                         let (data, samples) = (made.digest, made.samples);
                         journal.append(FtEvent::Made { data, samples, check })?;
                     }
-                    Err(StageError::Rejected(rejection)) => {
-                        return self.reject(journal, planner, Stage::Data, rejection);
-                    }
-                    Err(StageError::Fault(fault)) => return Err(fault.into()),
+                    Err(rejection) => return self.reject(journal, planner, Stage::Data, rejection),
                 }
             }
             let began = Instant::now();
             let left = arena.left()?.unwrap_or(Duration::MAX);
-            match train(&chain, &plan, &folder, left) {
+            match split(train(&chain, &plan, &folder, left))? {
                 Ok(trained) => {
                     let check =
                         Check::of(Stage::Train, Ok(Vec::new()), began.elapsed().as_secs_f64());
@@ -338,10 +349,7 @@ impl FtRun<'_> {
                     let checkpoint = trained.checkpoint;
                     journal.append(FtEvent::Trained { checkpoint, losses, check })?;
                 }
-                Err(StageError::Rejected(rejection)) => {
-                    return self.reject(journal, planner, Stage::Train, rejection);
-                }
-                Err(StageError::Fault(fault)) => return Err(fault.into()),
+                Err(rejection) => return self.reject(journal, planner, Stage::Train, rejection),
             }
         }
         self.evaluate(journal, planner, arena)
@@ -420,7 +428,8 @@ impl FtRun<'_> {
             outcome,
             diagnosis: None,
         };
-        experiment.diagnosis = planner.diagnose(&self.briefing(state, baseline), &experiment).ok();
+        let diagnosed = planner.diagnose(&self.briefing(state, baseline), &experiment);
+        experiment.diagnosis = split(diagnosed)?.ok();
         Ok(journal.append(FtEvent::Ended(Box::new(experiment)))?)
     }
 }

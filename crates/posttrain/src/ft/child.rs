@@ -24,7 +24,6 @@ pub(super) struct ChildEnd<T> {
     pub(super) printed: String,
     /// The end of its standard error.
     pub(super) said: String,
-    pub(super) seconds: f64,
 }
 
 /// What ended it.
@@ -88,6 +87,5 @@ pub(super) fn run<T>(
         how: how?,
         printed: String::from_utf8_lossy(&printed).into_owned(),
         said: said.recv_timeout(PATIENCE).unwrap_or_default(),
-        seconds: began.elapsed().as_secs_f64(),
     })
 }

@@ -59,6 +59,11 @@ pub enum FtFault {
     /// The grading server cannot be used.
     #[error("the grading server cannot be used: {0}")]
     Server(String),
+    /// The planner's model gave no answer.
+    #[error(
+        "the planner's model gave no answer; start the run again with the same flags, and it goes on"
+    )]
+    Model(#[from] llm::ChatError),
     /// The base model cannot be used.
     #[error("the base in `{folder}` cannot be used: {why}")]
     Base {
@@ -71,13 +76,22 @@ pub enum FtFault {
 
 /// How a stage ends early: by a rejection, which the planner is told, or a fault, which it is not.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum StageError {
+pub enum StageError {
     /// What is tried cannot work.
     #[error(transparent)]
     Rejected(#[from] Rejection),
     /// We failed.
     #[error(transparent)]
     Fault(#[from] FtFault),
+}
+
+/// A result whose rejection is an outcome like others, and whose fault is none.
+pub(super) fn split<T>(result: Result<T, StageError>) -> Result<Result<T, Rejection>, FtFault> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
+        Err(StageError::Rejected(rejection)) => Ok(Err(rejection)),
+        Err(StageError::Fault(fault)) => Err(fault),
+    }
 }
 
 impl From<std::io::Error> for StageError {

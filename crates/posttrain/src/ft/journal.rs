@@ -362,6 +362,9 @@ mod tests {
         assert_eq!(journal.state(), &expected);
         assert_eq!(journal.state().best().map(|best| best.number), Some(1));
         assert_eq!(journal.state().experiments.len(), 2);
+        let busy = Journal::open(folder, "aime", asked).unwrap_err();
+        assert!(matches!(busy, JournalError::Busy(_)));
+        drop(journal);
         let other = Journal::open(folder, "aime", Digest::of(b"other")).unwrap_err();
         assert!(matches!(other, JournalError::OtherRun(_)));
         fs::write(folder.join(FILE), "{\"event\":\"guess\"}\n").unwrap();

@@ -37,7 +37,7 @@ pub use answer::{read_answer, read_block, refuse_repeated};
 pub use check::{Check, CheckOutcome, ErrorClass, Rejection, Stage};
 pub use diagnosis::{Diagnosis, Evaluated, Failure, Gap, GapKind};
 pub use experiment::{Experiment, ExperimentOutcome, best_of};
-pub use fault::FtFault;
+pub use fault::{FtFault, StageError};
 pub use form::{AnswerForm, FormExample};
 pub use journal::{FtEvent, FtState, Journal, JournalError, OpenExperiment};
 pub use model::ModelPlanner;

@@ -7,6 +7,7 @@ use super::answer::{read_answer, read_block};
 use super::check::{Check, ErrorClass, Rejection};
 use super::diagnosis::Diagnosis;
 use super::experiment::{Experiment, ExperimentOutcome};
+use super::fault::{FtFault, StageError};
 use super::planner::{Briefing, Opinion, Planner, Revision};
 use super::proposal::Proposal;
 use crate::dojo::{Content, DatasetInfo};
@@ -55,7 +56,7 @@ impl<'m> ModelPlanner<'m> {
         system: &str,
         shown: Value,
         read: impl Fn(&str) -> Result<T, Rejection>,
-    ) -> Result<T, Rejection> {
+    ) -> Result<T, StageError> {
         let shown = serde_json::to_string_pretty(&sorted(shown)).unwrap_or_default();
         let mut messages =
             vec![Message::new(Role::System, system), Message::new(Role::User, shown)];
@@ -65,10 +66,7 @@ impl<'m> ModelPlanner<'m> {
         loop {
             let request = Request::new(self.name.clone(), messages.clone(), self.max_tokens);
             let purpose = Purpose { slot, role: format!("ft-{role}"), attempt: 0, repair };
-            let answer = self.model.complete(&request, &purpose);
-            let answer = answer.map_err(|error| {
-                Rejection::new(ErrorClass::Planner, format!("the model gave no answer: {error}"))
-            })?;
+            let answer = self.model.complete(&request, &purpose).map_err(FtFault::from)?;
             let rejection = match read(&answer.text) {
                 Ok(found) => return Ok(found),
                 Err(rejection) => rejection,
@@ -76,7 +74,7 @@ impl<'m> ModelPlanner<'m> {
             if repair >= self.repairs {
                 let tries = repair + 1;
                 let message = format!("no answer of {tries} could be read; the last: {rejection}");
-                return Err(Rejection::new(ErrorClass::Planner, message));
+                return Err(Rejection::new(ErrorClass::Planner, message).into());
             }
             repair += 1;
             messages.push(Message::new(Role::Assistant, answer.text));
@@ -86,7 +84,7 @@ impl<'m> ModelPlanner<'m> {
 }
 
 impl Planner for ModelPlanner<'_> {
-    fn propose(&mut self, briefing: &Briefing<'_>) -> Result<Proposal, Rejection> {
+    fn propose(&mut self, briefing: &Briefing<'_>) -> Result<Proposal, StageError> {
         let siblings: Vec<Value> = briefing.siblings().map(in_brief).collect();
         let shown = json!({
             "task": task(briefing),
@@ -105,7 +103,7 @@ impl Planner for ModelPlanner<'_> {
         briefing: &Briefing<'_>,
         proposal: &Proposal,
         revision: Option<Revision<'_>>,
-    ) -> Result<String, Rejection> {
+    ) -> Result<String, StageError> {
         let shown = json!({
             "task": task(briefing),
             "raw_data": pool(briefing.pool),
@@ -121,7 +119,7 @@ impl Planner for ModelPlanner<'_> {
         briefing: &Briefing<'_>,
         proposal: &Proposal,
         revision: Option<Revision<'_>>,
-    ) -> Result<String, Rejection> {
+    ) -> Result<String, StageError> {
         let shown = json!({
             "settings": settings(briefing),
             "proposal": proposal,
@@ -131,7 +129,7 @@ impl Planner for ModelPlanner<'_> {
         self.ask("config", include_str!("../../prompts/ft/config.md"), shown, read)
     }
 
-    fn judge(&mut self, _: &Briefing<'_>, checks: &[Check]) -> Result<Opinion, Rejection> {
+    fn judge(&mut self, _: &Briefing<'_>, checks: &[Check]) -> Result<Opinion, StageError> {
         let shown = json!({ "checks": without_times(checks) });
         self.ask("judge", include_str!("../../prompts/ft/judge.md"), shown, read_answer)
     }
@@ -140,7 +138,7 @@ impl Planner for ModelPlanner<'_> {
         &mut self,
         briefing: &Briefing<'_>,
         experiment: &Experiment,
-    ) -> Result<Diagnosis, Rejection> {
+    ) -> Result<Diagnosis, StageError> {
         let shown = json!({
             "experiment": in_full(experiment),
             "stages": without_times(&experiment.checks),
@@ -286,7 +284,7 @@ mod tests {
     const GOOD: &str = "{\"execution\": \"e\", \"return_checking\": \"r\", \"code\": \"c\", \
                         \"final_decision\": true}";
 
-    fn asked(answers: &[&'static str]) -> (Result<Opinion, Rejection>, Vec<Request>) {
+    fn asked(answers: &[&'static str]) -> (Result<Opinion, StageError>, Vec<Request>) {
         let model = Recited { answers: Mutex::new(answers.to_vec()), ..Recited::default() };
         let mut planner = ModelPlanner::new(&model, "m", 100, 3);
         let shown = json!({"checks": []});
@@ -308,7 +306,7 @@ mod tests {
     #[test]
     fn answers_that_can_never_be_read_are_a_rejection_of_the_planner() {
         let (found, asked) = asked(&["no", "{\"a\": 1}", "{", "{}"]);
-        let rejection = found.unwrap_err();
+        let StageError::Rejected(rejection) = found.unwrap_err() else { panic!("a fault") };
         assert_eq!((rejection.class, asked.len()), (ErrorClass::Planner, 4));
         assert!(rejection.message.contains("no answer of 4"), "{rejection}");
     }

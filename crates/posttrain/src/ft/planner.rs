@@ -3,6 +3,7 @@
 use super::check::{Check, Rejection};
 use super::diagnosis::{Diagnosis, Evaluated};
 use super::experiment::{Experiment, best_of};
+use super::fault::StageError;
 use super::form::AnswerForm;
 use super::proposal::Proposal;
 use super::schema::TrainerSchema;
@@ -70,14 +71,15 @@ pub struct Opinion {
     pub final_decision: bool,
 }
 
-/// Who decides what to try. What is returned is checked by code before anything depends on it; an error
-/// ends the experiment as one of the planner's.
+/// Who decides what to try. What is returned is checked by code before anything depends on it. A rejection
+/// ends the experiment as one of the planner's; a fault, such as a model that cannot be reached, ends the
+/// program, and the run can go on later.
 pub trait Planner {
     /// What to try next.
     ///
     /// # Errors
-    /// A rejection of the class `PLANNER` if there is no usable answer.
-    fn propose(&mut self, briefing: &Briefing<'_>) -> Result<Proposal, Rejection>;
+    /// A rejection of the class `PLANNER` if there is no usable answer; a fault if none can be had.
+    fn propose(&mut self, briefing: &Briefing<'_>) -> Result<Proposal, StageError>;
 
     /// The script that makes the data of a proposal; `revision` is the draft before, if there was one.
     ///
@@ -88,7 +90,7 @@ pub trait Planner {
         briefing: &Briefing<'_>,
         proposal: &Proposal,
         revision: Option<Revision<'_>>,
-    ) -> Result<String, Rejection>;
+    ) -> Result<String, StageError>;
 
     /// The settings of a proposal, as TOML.
     ///
@@ -99,13 +101,13 @@ pub trait Planner {
         briefing: &Briefing<'_>,
         proposal: &Proposal,
         revision: Option<Revision<'_>>,
-    ) -> Result<String, Rejection>;
+    ) -> Result<String, StageError>;
 
     /// What it thinks of the stages of a draft.
     ///
     /// # Errors
     /// As [`Planner::propose`].
-    fn judge(&mut self, briefing: &Briefing<'_>, checks: &[Check]) -> Result<Opinion, Rejection>;
+    fn judge(&mut self, briefing: &Briefing<'_>, checks: &[Check]) -> Result<Opinion, StageError>;
 
     /// What it thinks of an experiment that has ended.
     ///
@@ -115,5 +117,5 @@ pub trait Planner {
         &mut self,
         briefing: &Briefing<'_>,
         experiment: &Experiment,
-    ) -> Result<Diagnosis, Rejection>;
+    ) -> Result<Diagnosis, StageError>;
 }

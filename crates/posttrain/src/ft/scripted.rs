@@ -6,6 +6,7 @@
 use super::check::{Check, CheckOutcome, ErrorClass, Rejection};
 use super::diagnosis::{Diagnosis, Evaluated, Gap, GapKind};
 use super::experiment::{Experiment, ExperimentOutcome};
+use super::fault::StageError;
 use super::planner::{Briefing, Opinion, Planner, Revision};
 use super::proposal::{
     DataProposal, Focus, Proposal, SamplingRule, SourceShare, Synthesis, Teacher,
@@ -187,7 +188,7 @@ impl Scripted {
 }
 
 impl Planner for Scripted {
-    fn propose(&mut self, briefing: &Briefing<'_>) -> Result<Proposal, Rejection> {
+    fn propose(&mut self, briefing: &Briefing<'_>) -> Result<Proposal, StageError> {
         let recipe = Self::recipe(briefing)?;
         let first = Self::first(briefing, recipe);
         let parent = briefing.parent();
@@ -214,7 +215,7 @@ impl Planner for Scripted {
                 return Ok(proposal);
             }
         }
-        Err(planner("every change of the table was tried; end the run here".to_owned()))
+        Err(planner("every change of the table was tried; end the run here".to_owned()).into())
     }
 
     fn write_script(
@@ -222,7 +223,7 @@ impl Planner for Scripted {
         briefing: &Briefing<'_>,
         proposal: &Proposal,
         _: Option<Revision<'_>>,
-    ) -> Result<String, Rejection> {
+    ) -> Result<String, StageError> {
         let recipe = Self::recipe(briefing)?;
         let exams: Vec<&str> = briefing
             .pool
@@ -252,7 +253,7 @@ impl Planner for Scripted {
         _: &Briefing<'_>,
         proposal: &Proposal,
         _: Option<Revision<'_>>,
-    ) -> Result<String, Rejection> {
+    ) -> Result<String, StageError> {
         let mut table = toml::Table::new();
         for (key, value) in &proposal.training {
             let value = toml::Value::try_from(value)
@@ -261,10 +262,10 @@ impl Planner for Scripted {
                 planner(format!("`training.{key}` is below a setting that is no table"))
             })?;
         }
-        toml::to_string(&table).map_err(|error| planner(error.to_string()))
+        Ok(toml::to_string(&table).map_err(|error| planner(error.to_string()))?)
     }
 
-    fn judge(&mut self, _: &Briefing<'_>, checks: &[Check]) -> Result<Opinion, Rejection> {
+    fn judge(&mut self, _: &Briefing<'_>, checks: &[Check]) -> Result<Opinion, StageError> {
         let rejected = checks.iter().find_map(|check| Some((check.stage, check.rejection()?)));
         let warnings: Vec<&str> = checks
             .iter()
@@ -295,7 +296,7 @@ impl Planner for Scripted {
         &mut self,
         briefing: &Briefing<'_>,
         experiment: &Experiment,
-    ) -> Result<Diagnosis, Rejection> {
+    ) -> Result<Diagnosis, StageError> {
         match &experiment.outcome {
             ExperimentOutcome::Rejected { stage, class, message } => Ok(Diagnosis {
                 summary: format!("it failed at the stage `{stage}`"),

@@ -23,6 +23,7 @@ pub enum Method {
 /// | `methods` | `lora`, `full` | ways of training |
 /// | `learning_rate` | 0.1 | highest learning rate: above it nothing is learnt by any model |
 /// | `coder_rounds` | 10 | drafts of one proposal |
+/// | `planner_repairs` | 3 | times that a planner's answer is asked for again because it cannot be read |
 /// | `debug_data` | 20 min | the debug run of a script |
 /// | `mini_samples`, `mini_updates` | 32, 10 | size of the mini-run |
 /// | `mini_run` | 30 min | the mini-run, its estimate included |
@@ -40,6 +41,8 @@ pub struct FtLimits {
     pub learning_rate: f64,
     /// Drafts of one proposal; at least 1.
     pub coder_rounds: u32,
+    /// Times that an answer of a planner is asked for again because it cannot be read; at most 10.
+    pub planner_repairs: u32,
     /// Time of the debug run of a script.
     pub debug_data: Span,
     /// Samples of the mini-run; at least 1.
@@ -63,6 +66,7 @@ impl Default for FtLimits {
             methods: vec![Method::Lora, Method::Full],
             learning_rate: 0.1,
             coder_rounds: 10,
+            planner_repairs: 3,
             debug_data: Span(Duration::from_mins(20)),
             mini_samples: 32,
             mini_updates: 10,
@@ -198,6 +202,8 @@ impl FtSettings {
             };
             require((1..=most).contains(&found), key, found, expected)?;
         }
+        let repairs = limits.planner_repairs;
+        require(repairs <= 10, "limits.planner_repairs", repairs, "0 to 10")?;
         let shares = [
             ("checks.retention", checks.retention),
             ("checks.duplicates", checks.duplicates),

@@ -1,7 +1,7 @@
 //! FT-Agent from the first proposal to the last comparison, also where it is stopped on the way.
 
 use crate::fixture::{self, PROGRAM, Server, TOKEN};
-use crate::ft_fixture::{Place, suite, suite_path, trainer_command};
+use crate::ft_fixture::{Place, SOUND, proposal, suite, suite_path, trainer_command};
 use camino::Utf8Path;
 use fs_err as fs;
 use posttrain::Digest;
@@ -10,11 +10,16 @@ use posttrain::ft::{
     Planner, Rejection, Scripted, Stage,
 };
 use posttrain::grade::ItemScore;
+use serde_json::{Value, json};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use support::provider::{FakeProvider, Piece, SeenRequest, USAGE, answer, openai_events, stream};
 use tasks::task::TaskId;
 use worlds::WorldName;
+
+/// A key that occurs nowhere else.
+const KEY: &str = "tEsT-pRiVaTe-0123456789";
 
 /// Scores of a model whose first weight is the share of 100 items that it wins.
 fn scores(model: &Utf8Path) -> Evaluated {
@@ -173,9 +178,8 @@ fn full_training_that_goes_wrong_is_ended_and_the_next_experiment_begins() {
     assert!(state.best().is_some_and(|best| best.number == 3), "{state:?}");
 }
 
-#[test]
-fn ft_works_against_a_server_as_any_agent_does() {
-    let place = Place::new(FtSettings::default());
+/// A server that grades models of the place.
+fn serve(place: &Place) -> Server {
     fs::create_dir_all(place.path("output")).unwrap();
     let mut serve = Command::new(PROGRAM);
     serve
@@ -187,15 +191,154 @@ fn ft_works_against_a_server_as_any_agent_does() {
         .env("GRADING_TOKEN", TOKEN);
     let server = Server::start(serve);
     server.started();
-    let ft = || {
+    server
+}
+
+/// FT-Agent by its command, with two experiments, in the folder `run` of the place.
+fn ft(place: &Place, server: &Server, run: &str, flags: &[&str]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command
+        .args(["ft", suite_path().as_str(), "aime", "--loops", "2"])
+        .args(["--base", place.path("base").as_str(), "--out", place.path(run).as_str()])
+        .args(["--output", place.path("output").as_str(), "--url", &server.url])
+        .args(flags)
+        .arg("--")
+        .args(trainer_command(&place.path("control")))
+        .env("GRADING_TOKEN", TOKEN)
+        .env("FAKE_KEY", KEY);
+    command
+}
+
+/// What a chat model answers to a question of the planner, by what it is asked for.
+fn planned(request: &SeenRequest) -> String {
+    let body: Value = serde_json::from_str(&request.body).unwrap();
+    let text = |place: usize| body["messages"][place]["content"].as_str().unwrap().to_owned();
+    let (asked, shown) = (text(0), text(1));
+    if asked.contains("`process_data.py`, a Python script") {
+        return format!("Here it is.\n```python\n{SOUND}```");
+    }
+    if asked.contains("`train.toml`, the training settings") {
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        return format!("```toml\nepochs = {}\n```", shown["proposal"]["training"]["epochs"]);
+    }
+    if asked.contains("You explain what the checks") {
+        let opinion = json!({
+            "execution": "it ran", "return_checking": "it is", "code": "short",
+            "final_decision": true,
+        });
+        return opinion.to_string();
+    }
+    if asked.contains("You say why an experiment did") {
+        let gap = json!({"dimension": "sums", "evidence": "half", "kind": "reasoning"});
+        let diagnosis = json!({
+            "summary": "better", "gaps": [gap], "reason": "more data", "next": "train longer",
+        });
+        return diagnosis.to_string();
+    }
+    assert!(asked.contains("You plan experiments"), "{asked}");
+    let mut proposal = serde_json::to_value(proposal()).unwrap();
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    if !shown["best"].is_null() {
+        proposal["focus"] = "training".into();
+        proposal["reuse_data"] = true.into();
+        proposal["training"]["epochs"] = 4.into();
+    }
+    proposal.to_string()
+}
+
+/// The events of a run, without times and folders.
+fn timeless(run: &Utf8Path) -> Vec<Value> {
+    let text = fs::read_to_string(run.join("journal.jsonl")).unwrap().replace(run.as_str(), "");
+    let mut events: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    fn without_seconds(value: &mut Value) {
+        match value {
+            Value::Object(entries) => {
+                entries.retain(|key, _| key != "seconds");
+                entries.values_mut().for_each(without_seconds);
+            }
+            Value::Array(items) => items.iter_mut().for_each(without_seconds),
+            _ => {}
+        }
+    }
+    events.iter_mut().for_each(without_seconds);
+    events
+}
+
+#[test]
+fn chat_model_plans_through_a_failure_and_its_recording_plays_the_same_run() {
+    let place = Place::new(FtSettings::default());
+    let server = serve(&place);
+    // The model is away when it is asked for the second time, until the run is started again.
+    let provider = FakeProvider::start(|number, request| match number {
+        1 => vec![Piece::Bytes(answer(400, &[], "{\"error\":{\"message\":\"away\"}}"))],
+        _ => vec![Piece::Bytes(stream(&openai_events(&[&planned(request)], USAGE)))],
+    });
+    let (models, prices) = (place.path("models.toml"), place.path("prices.toml"));
+    let address = provider.address;
+    let text = format!(
+        "[endpoint.fake]\nprotocol = \"openai\"\nbase_url = \"http://{address}/v1\"\nkey_env = \"FAKE_KEY\"\n"
+    );
+    fs::write(&models, text).unwrap();
+    fs::write(&prices, "[[price]]\nmodel = \"m\"\ninput = \"1\"\noutput = \"10\"\n").unwrap();
+    let flags = ["--planner", "fake:m", "--models", models.as_str()];
+    let paid = [&flags[..], &["--prices", prices.as_str(), "--budget-usd", "1"]].concat();
+    let away = ft(&place, &server, "run", &paid).output().unwrap();
+    assert_ne!(away.status.code(), Some(0), "{away:?}");
+    let said = String::from_utf8(away.stderr).unwrap();
+    assert!(said.contains("start the run again") && said.contains("away"), "{said}");
+    let done = ft(&place, &server, "run", &paid).output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    // Two experiments, four questions each, and one script that is kept.
+    assert_eq!(provider.seen().len(), 1 + 5 + 4);
+    let said = String::from_utf8(done.stdout).unwrap();
+    assert!(said.contains("asked 9 answers") && said.contains("$"), "{said}");
+    for name in ["journal.jsonl", "recording.jsonl", "calls.jsonl"] {
+        assert!(!fs::read_to_string(place.path("run").join(name)).unwrap().contains(KEY), "{name}");
+    }
+
+    let recording = place.path("run/recording.jsonl");
+    let replay = [&flags[..], &["--replay", recording.as_str()]].concat();
+    for run in ["again", "and-again"] {
+        let output = ft(&place, &server, run, &replay).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert_eq!(timeless(&place.path(run)), timeless(&place.path("run")));
+    }
+    assert_eq!(provider.seen().len(), 10);
+}
+
+#[test]
+fn flags_about_models_that_cannot_be_meant_are_refused() {
+    let place = Place::new(FtSettings::default());
+    let output = |flags: &[&str]| {
         let output = Command::new(PROGRAM)
-            .args(["ft", suite_path().as_str(), "aime", "--loops", "2"])
-            .args(["--base", place.path("base").as_str(), "--out", place.path("run").as_str()])
-            .args(["--output", place.path("output").as_str(), "--url", &server.url, "--"])
+            .args(["ft", suite_path().as_str(), "aime", "--base", place.path("base").as_str()])
+            .args(["--out", place.path("run").as_str(), "--output", place.path("output").as_str()])
+            .args(flags)
+            .arg("--")
             .args(trainer_command(&place.path("control")))
             .env("GRADING_TOKEN", TOKEN)
             .output()
             .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for (flags, expected) in [
+        (&["--budget-usd", "1"][..], "name one with --planner"),
+        (&["--planner", "nobody:m"], "nobody"),
+        (&["--planner", "openai:m", "--budget-usd", "1"], "needs the price of `m`"),
+    ] {
+        let said = output(flags);
+        assert!(said.contains(expected), "{flags:?}: {said}");
+    }
+}
+
+#[test]
+fn ft_works_against_a_server_as_any_agent_does() {
+    let place = Place::new(FtSettings::default());
+    let server = serve(&place);
+    let ft = || {
+        let output = ft(&place, &server, "run", &[]).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     };

@@ -322,7 +322,7 @@ const FAULTS: [Fault; 41] = {
             |it| it.proposal.data.sources[0].source = "poetry".into(),
             Static,
             Planner,
-            "and the pool has finance, mathematics",
+            "and the pool has chemistry, finance, mathematics",
         ),
         Fault::trainer("nan", Sanity, Config, "the loss of update 3 is not finite"),
         Fault::trainer("explodes", Sanity, Config, "at update 5"),

@@ -3,7 +3,7 @@
 use super::Chain;
 use super::sanity::LossCurve;
 use crate::ft::check::{ErrorClass, Rejection};
-use crate::ft::fault::StageError;
+use crate::ft::fault::{StageError, split};
 use crate::ft::plan::Plan;
 use crate::ft::sample::{DATA, Sample};
 use crate::ft::trainer::TrainJob;
@@ -61,11 +61,7 @@ pub(super) fn check(
     ];
     let job = TrainJob { more: &more, ..job };
     let left = limits.mini_run.0.saturating_sub(began.elapsed());
-    let failed = match chain.trainer.train(job, left, || None) {
-        Ok(_) => None,
-        Err(StageError::Rejected(rejection)) => Some(rejection),
-        Err(fault) => return Err(fault),
-    };
+    let failed = split(chain.trainer.train(job, left, || None))?.err();
     Ok(MiniRun { curve: LossCurve::read(&out)?, failed, over_long: estimate.over_long_share })
 }
 

@@ -13,7 +13,7 @@ mod statics;
 pub use sanity::{LossCurve, UpdateLoss};
 
 use super::check::{Check, Rejection, Stage};
-use super::fault::{FtFault, StageError};
+use super::fault::{FtFault, StageError, split};
 use super::form::AnswerForm;
 use super::plan::{Draft, Plan};
 use super::schema::{BaseFacts, TrainerSchema};
@@ -126,10 +126,9 @@ fn stage<T>(
     work: impl FnOnce() -> Result<T, StageError>,
 ) -> Result<Option<T>, FtFault> {
     let began = Instant::now();
-    let (found, value) = match work() {
+    let (found, value) = match split(work())? {
         Ok(value) => (Ok(warnings(&value)), Some(value)),
-        Err(StageError::Rejected(rejection)) => (Err(rejection), None),
-        Err(StageError::Fault(fault)) => return Err(fault),
+        Err(rejection) => (Err(rejection), None),
     };
     checks.push(Check::of(stage, found, began.elapsed().as_secs_f64()));
     Ok(value)

@@ -1,0 +1,106 @@
+//! Flags of `posttrain ft` on who decides what to try.
+
+use super::UsageError;
+use anyhow::{Context as _, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+use clap::Args;
+use llm::{
+    CacheUse, CachedModel, CallRecord, ChatClient, ChatModel, ChatRecorder, Endpoints, MicroUsd,
+    ModelName, PriceList, Replay,
+};
+use std::sync::Arc;
+
+/// The planner without a model.
+const SCRIPTED: &str = "scripted";
+/// Answers of a chat model, kept in the folder of a run so that none is paid for twice.
+const ANSWERS: &str = "answers";
+/// The same as a recording.
+const RECORDING: &str = "recording.jsonl";
+/// What was asked, and what it cost.
+const CALLS: &str = "calls.jsonl";
+
+#[derive(Debug, Args)]
+pub(super) struct PlannerArgs {
+    /// Who decides what to try: `scripted`, a table from what went wrong to the next change, or
+    /// `ENDPOINT:NAME`, a chat model.
+    #[arg(long, value_name = "NAME", default_value = SCRIPTED)]
+    pub(super) planner: String,
+    /// Answer from a recording of the same run instead of asking: the `recording.jsonl` of a run.
+    #[arg(long, value_name = "FILE")]
+    replay: Option<Utf8PathBuf>,
+    /// Most money to spend on the model in US dollars; default: no limit.
+    #[arg(long, value_name = "AMOUNT")]
+    budget_usd: Option<MicroUsd>,
+    /// Tokens of one answer, thoughts included.
+    #[arg(long, value_name = "COUNT", default_value_t = 16_000)]
+    pub(super) answer_tokens: u32,
+    /// Endpoints of models [default: `openai` and `anthropic`].
+    #[arg(long, value_name = "FILE")]
+    models: Option<Utf8PathBuf>,
+    /// Prices of models.
+    #[arg(long, value_name = "FILE")]
+    prices: Option<Utf8PathBuf>,
+}
+
+/// A chat model that plans.
+pub(super) struct PlannerModel {
+    pub(super) chat: Box<dyn ChatModel>,
+    /// The provider's name of it.
+    pub(super) name: String,
+    /// What it has cost; none where a recording answers.
+    pub(super) calls: Option<Arc<CallRecord>>,
+}
+
+impl PlannerArgs {
+    /// Opens the model, whose answers and cost are kept in the folder `out`; none for `scripted`.
+    pub(super) fn open(&self, out: &Utf8Path) -> Result<Option<PlannerModel>> {
+        let is_about_models = self.replay.is_some() || self.budget_usd.is_some();
+        if self.planner == SCRIPTED {
+            if is_about_models {
+                let what = "--replay and --budget-usd are about a chat model; name one with --planner \
+                            ENDPOINT:NAME";
+                return Err(UsageError(what.to_owned()).into());
+            }
+            return Ok(None);
+        }
+        let usage = |error: &dyn std::fmt::Display| UsageError(error.to_string());
+        let endpoints = match &self.models {
+            Some(path) => Endpoints::from_file(path)
+                .with_context(|| format!("failed to read the endpoints in `{path}`"))?,
+            None => Endpoints::builtin(),
+        };
+        let ModelName { model, free, .. } =
+            endpoints.model(&self.planner).map_err(|error| usage(&error))?;
+        let name = model.to_owned();
+        if let Some(path) = &self.replay {
+            let replay = Replay::open(path).with_context(|| format!("failed to read `{path}`"))?;
+            return Ok(Some(PlannerModel { chat: Box::new(replay), name, calls: None }));
+        }
+        let prices = match &self.prices {
+            Some(path) => PriceList::from_file(path)
+                .with_context(|| format!("failed to read the prices in `{path}`"))?,
+            None => PriceList::default(),
+        };
+        if self.budget_usd.is_some() && !free && prices.price(&name).is_none() {
+            return Err(UsageError(format!(
+                "`--budget-usd` needs the price of `{name}`; add it to a file, and name that with `--prices`"
+            ))
+            .into());
+        }
+        let (endpoint, _) = endpoints.resolve(&self.planner).map_err(|error| usage(&error))?;
+        let calls = CallRecord::open(&out.join(CALLS), prices, self.budget_usd)
+            .context("failed to open the record of calls")?;
+        let calls = Arc::new(calls);
+        let client = ChatClient::new(endpoint, None).map_err(|error| usage(&error))?;
+        let client = client.booked_in(Arc::clone(&calls));
+        let kept = CachedModel::new(
+            client,
+            &out.join(ANSWERS),
+            CacheUse::ReadAndWrite,
+            Some(Arc::clone(&calls)),
+        );
+        let recorded = ChatRecorder::new(kept, &out.join(RECORDING))
+            .context("failed to open the recording")?;
+        Ok(Some(PlannerModel { chat: Box::new(recorded), name, calls: Some(calls) }))
+    }
+}
