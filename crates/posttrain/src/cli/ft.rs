@@ -2,7 +2,7 @@
 
 use super::client::ServerArgs;
 use super::grading::this_program;
-use super::planner::{PlannerArgs, PlannerModel};
+use super::planner::{MANUAL, PlannerArgs, PlannerModel};
 use super::{UsageError, exit, output};
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -15,7 +15,7 @@ use posttrain::Digest;
 use posttrain::dojo::describe;
 use posttrain::ft::{
     AnswerForm, Arena, CheckedFtSettings, ErrorClass, Evaluated, Experiment, ExperimentOutcome,
-    FtFault, FtRun, FtRunError, FtSettings, FtState, JournalError, ModelPlanner, Planner,
+    FtFault, FtRun, FtRunError, FtSettings, FtState, JournalError, Manual, ModelPlanner, Planner,
     Rejection, ScriptBox, Scripted, Trainer,
 };
 use posttrain::grade::ItemScore;
@@ -139,6 +139,7 @@ pub(super) fn ft(args: &FtArgs) -> Result<u8> {
     let mut arena = Served { server: &args.server, output: &args.output, base: &trainer.base };
     let model = args.planner.open(&out)?;
     let mut planner: Box<dyn Planner> = match &model {
+        None if args.planner.planner == MANUAL => Box::new(Manual),
         None => Box::new(Scripted),
         Some(PlannerModel { chat, name, .. }) => Box::new(ModelPlanner::new(
             &**chat,

@@ -10,8 +10,9 @@ use llm::{
 };
 use std::sync::Arc;
 
-/// The planner without a model.
+/// The planners without a model.
 const SCRIPTED: &str = "scripted";
+pub(super) const MANUAL: &str = "manual";
 /// Answers of a chat model, kept in the folder of a run so that none is paid for twice.
 const ANSWERS: &str = "answers";
 /// The same as a recording.
@@ -21,8 +22,8 @@ const CALLS: &str = "calls.jsonl";
 
 #[derive(Debug, Args)]
 pub(super) struct PlannerArgs {
-    /// Who decides what to try: `scripted`, a table from what went wrong to the next change, or
-    /// `ENDPOINT:NAME`, a chat model.
+    /// Who decides what to try: `scripted`, a table from what went wrong to the next change; `manual`,
+    /// two passes by rule, to compare with; or `ENDPOINT:NAME`, a chat model.
     #[arg(long, value_name = "NAME", default_value = SCRIPTED)]
     pub(super) planner: String,
     /// Answer from a recording of the same run instead of asking: the `recording.jsonl` of a run.
@@ -55,7 +56,7 @@ impl PlannerArgs {
     /// Opens the model, whose answers and cost are kept in the folder `out`; none for `scripted`.
     pub(super) fn open(&self, out: &Utf8Path) -> Result<Option<PlannerModel>> {
         let is_about_models = self.replay.is_some() || self.budget_usd.is_some();
-        if self.planner == SCRIPTED {
+        if [SCRIPTED, MANUAL].contains(&self.planner.as_str()) {
             if is_about_models {
                 let what = "--replay and --budget-usd are about a chat model; name one with --planner \
                             ENDPOINT:NAME";

@@ -5,6 +5,8 @@
 //! whether anything could be read. So a format is checked here exactly as it will be later.
 
 use super::fault::FtFault;
+use super::sample::Sample;
+use agents::prompt::Prompt;
 use agents::trajectory::EpisodeOutcome;
 use std::sync::Arc;
 use tasks::task::TaskId;
@@ -22,14 +24,16 @@ const PROGRAM: &str = "```";
 #[derive(Debug)]
 pub struct AnswerForm {
     world: Box<dyn Environment>,
-    item: TaskId,
-    system: String,
+    /// An item of each system message; items with other ones are answered in other forms.
+    items: Vec<(String, TaskId)>,
     examples: Vec<FormExample>,
 }
 
 /// A public item: what is asked, and an answer that earns full marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormExample {
+    /// The system message that the scorer sends.
+    pub system: String,
     /// The user's message.
     pub question: String,
     /// The answer.
@@ -45,21 +49,33 @@ impl AnswerForm {
         let mut world = task.train()?;
         world.set_runner(runner);
         let none = || FtFault::NoExamples(task.spec().id.to_string());
-        let items: Vec<TaskId> = world.items().into_iter().cloned().collect();
-        let item = items.first().cloned().ok_or_else(none)?;
-        let system = world.prompt(&item)?.system;
-        let mut examples = Vec::new();
-        for item in &items {
+        let (mut items, mut examples) = (Vec::new(), Vec::new());
+        for item in world.items() {
             let answer = world.expert(item).and_then(|turns| turns.into_iter().next());
-            let question = world.prompt(item)?.user;
-            examples.push(FormExample { question, answer: answer.ok_or_else(none)? });
+            let answer = answer.ok_or_else(none)?;
+            let Prompt { system, user: question, .. } = world.prompt(item)?;
+            if !items.iter().any(|(known, _)| *known == system) {
+                items.push((system.clone(), item.clone()));
+            }
+            examples.push(FormExample { system, question, answer });
         }
-        Ok(Self { world, item, system, examples })
+        if items.is_empty() {
+            return Err(none());
+        }
+        Ok(Self { world, items, examples })
     }
 
-    /// The system message that the scorer sends.
-    pub fn system(&self) -> &str {
-        &self.system
+    /// Whether the scorer sends this system message.
+    pub fn has_system(&self, system: &str) -> bool {
+        self.items.iter().any(|(known, _)| known == system)
+    }
+
+    /// An example of each system message.
+    pub fn of_each_system(&self) -> impl Iterator<Item = &FormExample> {
+        let of = |(system, _): &(String, TaskId)| {
+            self.examples.iter().find(|example| example.system == *system)
+        };
+        self.items.iter().filter_map(of)
     }
 
     /// The public items.
@@ -77,10 +93,12 @@ impl AnswerForm {
         if self.world.runs_programs() { count.min(PROGRAMS) } else { count }
     }
 
-    /// What the scorer cannot read of an answer; `None` if it reads it, right or wrong.
-    pub(super) fn mistake(&self, answer: &str) -> Result<Option<Mistake>, FtFault> {
-        let mut play = self.world.open(&self.item)?;
-        play.respond(answer)?;
+    /// What the scorer cannot read of a sample's answer; `None` if it reads it, right or wrong.
+    pub(super) fn mistake(&self, sample: &Sample) -> Result<Option<Mistake>, FtFault> {
+        let known = self.items.iter().find(|(system, _)| *system == sample.system);
+        let (_, item) = known.unwrap_or(&self.items[0]);
+        let mut play = self.world.open(item)?;
+        play.respond(&sample.output)?;
         let EpisodeOutcome::World(verdict) = play.close()?.outcome else { return Ok(None) };
         // A program that fails is none of them: it is on another table than this item's.
         let unread = [Mistake::Empty, Mistake::Truncated, Mistake::Format];

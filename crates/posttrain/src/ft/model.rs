@@ -8,6 +8,7 @@ use super::check::{Check, ErrorClass, Rejection};
 use super::diagnosis::Diagnosis;
 use super::experiment::{Experiment, ExperimentOutcome};
 use super::fault::{FtFault, StageError};
+use super::form::FormExample;
 use super::planner::{Briefing, Opinion, Planner, Revision};
 use super::proposal::Proposal;
 use crate::dojo::{Content, DatasetInfo};
@@ -19,8 +20,8 @@ use tasks::json::sorted;
 const README: usize = 2_000;
 /// Characters of a row that are shown.
 const ROW: usize = 600;
-/// Public items that are shown.
-const EXAMPLES: usize = 3;
+/// Public items that are shown, one of each system message first.
+const EXAMPLES: usize = 5;
 
 /// A planner that asks a model.
 pub struct ModelPlanner<'m> {
@@ -153,16 +154,17 @@ impl Planner for ModelPlanner<'_> {
 fn task(briefing: &Briefing<'_>) -> Value {
     let examples: Vec<Value> = briefing
         .form
-        .examples()
-        .iter()
+        .of_each_system()
+        .chain(briefing.form.examples())
         .take(EXAMPLES)
-        .map(|example| json!({"question": example.question, "answer": example.answer}))
+        .map(|FormExample { system, question, answer }| {
+            json!({"system": system, "question": question, "answer": answer})
+        })
         .collect();
     json!({
         "objective": briefing.task.objective,
         "output": briefing.task.output,
         "metric": briefing.task.metric,
-        "system": briefing.form.system(),
         "context": briefing.task.limits.context,
         "answer_tokens": briefing.task.limits.turn_tokens,
         "examples": examples,

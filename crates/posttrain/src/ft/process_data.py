@@ -32,8 +32,11 @@ def ending(answer):
     return {"boxed": f"\\boxed{{{answer}}}", "final": f"Final Answer: {answer}"}[PLAN["form"]]
 
 
-def sample(question, steps, end):
-    return {"instruction": question, "system": PLAN["system"], "output": f"{steps}\n{end}"}
+SYSTEM = PLAN["examples"][0][0]
+
+
+def sample(question, steps, end, system=SYSTEM):
+    return {"instruction": question, "system": system, "output": f"{steps}\n{end}"}
 
 
 def mathematics(subset):
@@ -54,7 +57,7 @@ def tables(subset):
     question = lambda row: f"{in_lines(row['table'])}\n\n{row['question']}"
     if PLAN["form"] == "program":
         return [
-            {"instruction": question(row), "system": PLAN["system"], "output": row["response"]}
+            {"instruction": question(row), "system": SYSTEM, "output": row["response"]}
             for row in keep("is a program", rows, lambda row: row["response"].startswith("```python"))
         ]
     rows = keep("reasons in words", rows, lambda row: row["instruction_type"] == "TCoT")
@@ -115,10 +118,117 @@ def finance(subset):
         options = "\n".join(f"{letter}. {row[letter]}" for letter in "ABCD")
         found.append({
             "instruction": f"{row['Question']}\n{options}",
-            "system": PLAN["system"],
+            "system": SYSTEM,
             "output": f"{steps}. Answer: {row['Answer']}",
         })
     return found
+
+
+def elements(claim):
+    # "A pump with a belt, a fan and a seal." has belt, fan and seal.
+    listed = claim.rstrip(".").partition(" with ")[2]
+    return [re.sub(r"^an? ", "", part) for part in re.split(r", | and ", listed)]
+
+
+def other_words():
+    # What paragraphs call each element: what most of them do, because some labels are wrong.
+    votes = {}
+    for row in read_lines("data/patents/pi4pc.jsonl"):
+        text = row["paragraphs"][str(row["gold_answers"][0])]
+        called = re.search(r"\b[Aa]n? ([a-z ]+?)(?:\.| is | makes )", text)
+        if called:
+            of = votes.setdefault(row["element"], {})
+            of[called[1]] = of.get(called[1], 0) + 1
+    return {name: max(of, key=of.get) for name, of in votes.items()}
+
+
+def found_in(document, claim, names):
+    has = {names.get(word, word) for word in elements(document)}
+    return [name for name in claim if name in has]
+
+
+def cited(documents, claim, names):
+    # The fewest documents that have the claim: one, or two of one field; None if several do.
+    found = {key: found_in(text, claim, names) for key, text in documents.items()}
+    field = {key: text.partition(":")[0] for key, text in documents.items()}
+    alone = [[key] for key in found if len(found[key]) == len(claim)]
+    pairs = [
+        [one, two] for one, two in itertools.combinations(found, 2)
+        if field[one] == field[two] and len({*found[one], *found[two]}) == len(claim)
+    ]
+    return found, alone, pairs
+
+
+def patents(subset):
+    called = other_words()
+    names = {word: name for name, word in called.items()}
+    rows = read_lines(f"data/patents/{subset}.jsonl")
+    samples = []
+    for row in rows:
+        claim = elements(row["claim"])
+        head = f"Claim: {row['claim']}"
+        if subset == "pi4pc":
+            answer, word = str(row["gold_answers"][0]), called.get(row["element"], "")
+            lines = [f"[{key}] {text}" for key, text in row["paragraphs"].items()]
+            lines.sort(key=lambda line: int(line[1:].partition("]")[0]))
+            head += f"\nElement: {row['element']}"
+            is_right = word and word in row["paragraphs"][answer].lower()
+            article = "an" if word[:1] in "aeiou" else "a"
+            steps, answer = f"The {row['element']} is {article} {word}.", {"answer": answer}
+        elif subset == "noc4pc":
+            documents = {str(i + 1): text for i, text in enumerate(row["prior_art"])}
+            found, alone, pairs = cited(documents, claim, names)
+            code = "102" if alone else "103" if pairs else "ALLOW"
+            lines = [f"{key}. {text}" for key, text in documents.items()]
+            has = [f"{key} has {', '.join(found[key]) or 'nothing'}." for key in documents]
+            is_right = code == row["answer"]
+            steps, answer = " ".join(has), {"code": code}
+        else:
+            found, alone, pairs = cited(row["options"], claim, names)
+            lines = [f"{key}. {text}" for key, text in row["options"].items()]
+            gold = row["gold_answers"]
+            is_right = gold in (alone or pairs)
+            steps = " ".join(f"{key} has {', '.join(found[key])}." for key in gold)
+            answer = {"answer": gold}
+        question = "\n".join([head, *lines])
+        samples.append((is_right, sample(question, steps, json.dumps(answer))))
+    kept = keep("label follows from the texts", samples, lambda pair: pair[0])
+    return [it for _, it in kept]
+
+
+def kind(answer):
+    # What a scorer asks for in another system message.
+    if str(answer).isdigit():
+        return "number"
+    if answer in ("Yes", "No"):
+        return "yes or no"
+    return "letter" if answer in ("A", "B", "D") else "molecule"
+
+
+def is_closed(molecule):
+    # Each ring's digit is there twice; digits in brackets are no rings.
+    digits = re.sub(r"\[[^]]*\]", "", molecule)
+    return all(digits.count(digit) % 2 == 0 for digit in "123456789")
+
+
+def chemistry(subset):
+    rows = read_lines(f"data/chemistry/{subset}.jsonl")
+    rows = keep("is a molecule", rows, lambda row: is_closed(row["meta"]["molecule"]))
+    systems = {}
+    for system, text in PLAN["examples"]:
+        systems[kind(json.loads(text[text.rindex("{"):])["output"])] = system
+    found = []
+    for row in rows:
+        molecule, answer = row["meta"]["molecule"], row["meta"]["reference"]
+        question = row["query"].removesuffix(f" Molecule: {molecule}")
+        of = "letter" if row["subtask"] == "mechanism" else kind(answer)
+        value = int(answer) if of == "number" else answer
+        # The text is of uneven quality; the object beside it is right.
+        steps, end = row["struct_cot"]["steps"], json.dumps({"output": value})
+        system = systems.get(of, SYSTEM)
+        found.append(sample(f"Molecule: {molecule}\n{question}", steps, end, system))
+    has_steps = lambda it: len(it["output"].split()) >= PLAN["reasoning_words"] + 2
+    return keep("has steps", found, has_steps)
 
 
 def ordered(samples, rule, stream):
@@ -141,7 +251,10 @@ def unseen(samples):
     return keep("was not there before", samples, is_new)
 
 
-SOURCES = {"mathematics": mathematics, "tables": tables, "finance": finance}
+SOURCES = {
+    "mathematics": mathematics, "tables": tables, "finance": finance, "patents": patents,
+    "chemistry": chemistry,
+}
 stream = random.Random(PLAN["seed"])
 chosen = []
 for part in PLAN["sources"]:

@@ -1,12 +1,12 @@
 //! A planner without a model: a table from what went wrong to the next change.
 //!
-//! It knows the tasks of the suite `ftdojo` whose raw data has, or can be given, reasoning by code
-//! alone. It is the measure for planners that ask a model, and makes every test of the loop possible.
+//! It knows the tasks of the suite `ftdojo`, whose raw data has, or can be given, reasoning by code alone. It is the measure for planners that ask a model, and makes every test of the loop possible.
 
 use super::check::{Check, CheckOutcome, ErrorClass, Rejection};
 use super::diagnosis::{Diagnosis, Evaluated, Gap, GapKind};
 use super::experiment::{Experiment, ExperimentOutcome};
 use super::fault::StageError;
+use super::form::FormExample;
 use super::planner::{Briefing, Opinion, Planner, Revision};
 use super::proposal::{
     DataProposal, Focus, Proposal, SamplingRule, SourceShare, Synthesis, Teacher,
@@ -24,7 +24,7 @@ const SHORT: (&str, &str) = ("answers of at most ", " words");
 /// Passes over the samples at first, and what doubling and halving keep to.
 const EPOCHS: (u64, u64, u64) = (3, 1, 24);
 /// The share of a loss that is left when little was learnt.
-const LITTLE: f64 = 0.5;
+pub(super) const LITTLE: f64 = 0.5;
 /// The share of items with a mistake of form that is too many.
 const MANY: f64 = 0.2;
 
@@ -43,7 +43,7 @@ pub struct Scripted;
 
 /// What a task is trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Recipe {
+pub(super) struct Recipe {
     source: &'static str,
     subset: Option<&'static str>,
     /// The form of its answers, for the script.
@@ -56,6 +56,8 @@ impl Recipe {
     fn of(world: WorldName) -> Option<Self> {
         let tables =
             |subset, form, beside| Self { source: "tables", subset: Some(subset), form, beside };
+        let raw =
+            |source, subset| Self { source, subset: Some(subset), form: "json", beside: None };
         Some(match world {
             WorldName::Aime => {
                 Self { source: "mathematics", subset: None, form: "boxed", beside: None }
@@ -67,6 +69,13 @@ impl Recipe {
             WorldName::TableFc => tables("FactChecking", "final", None),
             WorldName::TableDa => tables("DataAnalysis", "final", None),
             WorldName::TableVis => tables("Visualization", "program", None),
+            WorldName::Noc4pc => raw("patents", "noc4pc"),
+            WorldName::Par4pc => raw("patents", "par4pc"),
+            WorldName::Pi4pc => raw("patents", "pi4pc"),
+            WorldName::MolUnd => raw("chemistry", "mol_und"),
+            WorldName::MolEdit => raw("chemistry", "mol_edit"),
+            WorldName::MolOpt => raw("chemistry", "mol_opt"),
+            WorldName::Reaction => raw("chemistry", "reaction"),
             _ => return None,
         })
     }
@@ -74,7 +83,7 @@ impl Recipe {
 
 /// A change of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Change {
+pub(super) enum Change {
     MoreEpochs,
     FewerEpochs,
     HigherRate,
@@ -151,7 +160,7 @@ impl Scripted {
         Recipe::of(world).is_some()
     }
 
-    fn recipe(briefing: &Briefing<'_>) -> Result<Recipe, Rejection> {
+    pub(super) fn recipe(briefing: &Briefing<'_>) -> Result<Recipe, Rejection> {
         Recipe::of(briefing.task.world).ok_or_else(|| {
             let task = &briefing.task.id;
             planner(format!(
@@ -161,7 +170,7 @@ impl Scripted {
     }
 
     /// The proposal that everything begins with.
-    fn first(briefing: &Briefing<'_>, recipe: Recipe) -> Proposal {
+    pub(super) fn first(briefing: &Briefing<'_>, recipe: Recipe) -> Proposal {
         let Recipe { source, subset, .. } = recipe;
         Proposal {
             reason: format!("`{source}` has what the task asks for, and its flaws can be filtered"),
@@ -232,6 +241,8 @@ impl Planner for Scripted {
             .filter(|source| source.name == "finance")
             .flat_map(|source| source.files.iter().map(|file| file.path.as_str()))
             .collect();
+        let example = |FormExample { system, answer, .. }: &FormExample| json!([system, answer]);
+        let examples: Vec<Value> = briefing.form.of_each_system().map(example).collect();
         let plan = json!({
             "sources": proposal.data.sources,
             "sampling": proposal.data.sampling,
@@ -239,7 +250,7 @@ impl Planner for Scripted {
             "most_words": proposal.data.filters.iter().find_map(|filter| most_words(filter)),
             "reasoning_words": briefing.settings.checks.reasoning_words,
             "form": recipe.form,
-            "system": briefing.form.system(),
+            "examples": examples,
             "seed": briefing.seed,
             "exams": exams,
         });
@@ -369,7 +380,7 @@ impl Change {
 }
 
 /// A proposal with a change; `None` where it would change nothing.
-fn changed(
+pub(super) fn changed(
     from: &Proposal,
     change: Change,
     recipe: Recipe,
@@ -453,6 +464,6 @@ fn most_words(filter: &str) -> Option<u32> {
     filter.strip_prefix(SHORT.0)?.strip_suffix(SHORT.1)?.parse().ok()
 }
 
-fn planner(message: String) -> Rejection {
+pub(super) fn planner(message: String) -> Rejection {
     Rejection::new(ErrorClass::Planner, message)
 }

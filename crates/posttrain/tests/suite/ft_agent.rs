@@ -16,7 +16,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use support::provider::{FakeProvider, Piece, SeenRequest, USAGE, answer, openai_events, stream};
 use tasks::task::TaskId;
-use worlds::WorldName;
 
 /// A key that occurs nowhere else.
 const KEY: &str = "tEsT-pRiVaTe-0123456789";
@@ -80,10 +79,7 @@ fn run(place: &Place, arena: &mut Local<'_>, loops: u32) -> Result<FtState, FtRu
 fn scripted_planner_writes_scripts_that_pass_all_checks_of_each_task_that_it_knows() {
     let mut checked = 0;
     for entry in suite().tasks() {
-        // Its answers are programs, which need matplotlib.
-        if !Scripted::knows(entry.world) || entry.world == WorldName::TableVis {
-            continue;
-        }
+        assert!(Scripted::knows(entry.world));
         let place = Place::of(entry.id.as_str(), FtSettings::default());
         let task = suite().task(entry.id.as_str()).unwrap();
         let out = place.path("run");
@@ -109,7 +105,7 @@ fn scripted_planner_writes_scripts_that_pass_all_checks_of_each_task_that_it_kno
         assert_eq!(stages, [Stage::Static, Stage::Debug, Stage::Mini, Stage::Sanity]);
         checked += 1;
     }
-    assert_eq!(checked, 5);
+    assert_eq!(checked, 13);
 }
 
 #[test]

@@ -131,7 +131,7 @@ pub(in crate::ft) fn check_samples(
         }
     }
     for (place, sample) in samples.iter().enumerate().take(form.read_of(all)) {
-        if let Some(mistake) = form.mistake(&sample.output)? {
+        if let Some(mistake) = form.mistake(sample)? {
             let output: Vec<char> = sample.output.chars().collect();
             let end: String = output[output.len().saturating_sub(80)..].iter().collect();
             return Err(data(format!(
@@ -151,11 +151,11 @@ pub(in crate::ft) fn check_samples(
     if share > FEW {
         warnings.push(format!("{percent:.0} % of the samples are there twice or more"));
     }
-    let other = samples.iter().filter(|sample| sample.system != form.system()).count();
+    let other = samples.iter().filter(|sample| !form.has_system(&sample.system)).count();
     if other > 0 {
         warnings.push(format!(
-            "{other} of {all} samples have another system message than the scorer's, under which a \
-             model learns to answer something else"
+            "{other} of {all} samples have a system message that the scorer does not send, under \
+             which a model learns to answer something else"
         ));
     }
     Ok(warnings)
