@@ -13,6 +13,7 @@ mod react;
 mod recipe;
 mod report;
 mod run;
+mod scan;
 mod serve;
 mod suite;
 mod tool;
@@ -97,6 +98,12 @@ enum PosttrainCommand {
     ///
     /// Example: posttrain ft suite aime --base base --output work/output --out run --loops 4
     Ft(ft::FtArgs),
+    /// Search files for sealed items of a suite, such as training data that somebody gives.
+    ///
+    /// Exit code 4 if there are some, or a file is too large to be read.
+    ///
+    /// Example: posttrain scan suite data.jsonl --task arithmetic
+    Scan(scan::ScanArgs),
     /// List the agents that are part of this program.
     Agents(agents::AgentsArgs),
     /// Say what runs did: scores, ways of training, failures, and whether they kept to their mode.
@@ -122,6 +129,7 @@ impl PosttrainCli {
             PosttrainCommand::Run(args) => run::run(args),
             PosttrainCommand::React(args) => react::react(args),
             PosttrainCommand::Ft(args) => ft::ft(args),
+            PosttrainCommand::Scan(args) => scan::scan(args),
             PosttrainCommand::Agents(args) => agents::agents(args),
             PosttrainCommand::Report(args) => report::report(args),
             PosttrainCommand::Audit(args) => audit::audit(args),

@@ -3,7 +3,7 @@
 //! A word is a run of letters and digits, in lower case; everything else separates words, so
 //! layout, quotes and JSON make no difference.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Words in a window.
 pub const GRAM: usize = 13;
@@ -29,19 +29,76 @@ pub fn words(text: &str) -> Vec<String> {
 /// ```
 pub fn grams(text: &str) -> HashSet<[u8; 16]> {
     let words = words(text);
-    let hash = |window: &[String]| {
-        let mut hasher = blake3::Hasher::new();
-        for word in window {
-            hasher.update(word.as_bytes());
-            hasher.update(b" ");
-        }
-        let mut hash = [0; 16];
-        hash.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-        hash
-    };
     match words.len() {
         0 => HashSet::new(),
-        length if length < GRAM => std::iter::once(hash(&words)).collect(),
-        _ => words.windows(GRAM).map(hash).collect(),
+        length => words.windows(length.min(GRAM)).map(hash).collect(),
+    }
+}
+
+fn hash<W: AsRef<str>>(window: &[W]) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    for word in window {
+        hasher.update(word.as_ref().as_bytes());
+        hasher.update(b" ");
+    }
+    let mut hash = [0; 16];
+    hash.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    hash
+}
+
+/// Texts that can be found again in others, by their windows of [`GRAM`] words; one of fewer words is
+/// found as a whole. Each stands for a `T`.
+///
+/// # Examples
+/// ```rust
+/// use worlds::grams::GramIndex;
+///
+/// let mut index = GramIndex::default();
+/// index.insert("Emma has 42 apples", "item 7");
+/// let found = index.find("first line\nso: emma HAS\n42 apples, she says");
+/// assert_eq!(found, [(2, &"item 7")]);
+/// assert!(index.find("Emma has 43 apples").is_empty());
+/// ```
+#[derive(Debug, Clone)]
+pub struct GramIndex<T> {
+    /// By the number of words of a window.
+    windows: BTreeMap<usize, HashMap<[u8; 16], T>>,
+}
+
+impl<T> Default for GramIndex<T> {
+    fn default() -> Self {
+        Self { windows: BTreeMap::new() }
+    }
+}
+
+impl<T: Clone + Ord> GramIndex<T> {
+    /// Adds a text. Of texts that share a window, the first keeps it.
+    pub fn insert(&mut self, text: &str, stands_for: T) {
+        let words = words(text);
+        let length = words.len().min(GRAM);
+        if length == 0 {
+            return;
+        }
+        let windows = self.windows.entry(length).or_default();
+        for window in words.windows(length) {
+            windows.entry(hash(window)).or_insert_with(|| stands_for.clone());
+        }
+    }
+
+    /// What is in a text, with the line, from 1, in which it begins; once for each line.
+    pub fn find(&self, text: &str) -> Vec<(usize, &T)> {
+        let lines = text.lines().enumerate();
+        let (places, words): (Vec<usize>, Vec<String>) = lines
+            .flat_map(|(place, line)| words(line).into_iter().map(move |word| (place + 1, word)))
+            .unzip();
+        let mut found = BTreeSet::new();
+        for (length, windows) in &self.windows {
+            for (window, line) in words.windows(*length).zip(&places) {
+                if let Some(stands_for) = windows.get(&hash(window)) {
+                    found.insert((*line, stands_for));
+                }
+            }
+        }
+        found.into_iter().collect()
     }
 }

@@ -19,6 +19,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tasks::units::{ByteSize, Span};
 
+/// Sealed items in an agent's texts that are printed; `result.json` has the others.
+const FOUND: usize = 20;
+
 #[derive(Debug, Args)]
 #[command(args_override_self = true)]
 pub(super) struct RunArgs {
@@ -173,7 +176,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
         Err(error) => return stopped(error),
     };
     print(&result)?;
-    Ok(if result.findings.is_empty() { exit::SUCCESS } else { exit::FINDINGS })
+    Ok(if result.has_no_findings() { exit::SUCCESS } else { exit::FINDINGS })
 }
 
 /// Ends because of an error.
@@ -244,7 +247,7 @@ fn run_several(args: &RunArgs, settings: &RunSettings, interrupted: &AtomicBool)
             Ok(result) => {
                 output::line(&format!("--- {name}"))?;
                 print(result).map_err(std::io::Error::other)?;
-                if !result.findings.is_empty() && code == exit::SUCCESS {
+                if !result.has_no_findings() && code == exit::SUCCESS {
                     code = exit::FINDINGS;
                 }
             }
@@ -312,6 +315,9 @@ fn print(result: &RunResult) -> Result<()> {
     }
     for finding in &result.findings {
         output::line(&format!("audit       {finding}"))?;
+    }
+    for found in result.contamination.iter().flat_map(|scan| &scan.found).take(FOUND) {
+        output::line(&format!("contains    {found}"))?;
     }
     if let Some(head) = result.head {
         output::line(&format!("head        {head}"))?;

@@ -1,13 +1,27 @@
 # What can be said of a script without running it, as one line of JSON: whether it compiles, which
 # modules it needs and this Python lacks, and which paths it names that it cannot use.
-import ast, importlib.util, json, os, sys
+import ast
+import importlib.util
+import json
+import os
+import sys
 
 SCRIPT = "process_data.py"
 DATA = "data"
 # Functions whose first argument is a path.
 READERS = {
-    "open", "Path", "PurePath", "read_csv", "read_json", "read_parquet", "read_table", "listdir",
-    "scandir", "walk", "loadtxt", "genfromtxt",
+    "open",
+    "Path",
+    "PurePath",
+    "read_csv",
+    "read_json",
+    "read_parquet",
+    "read_table",
+    "listdir",
+    "scandir",
+    "walk",
+    "loadtxt",
+    "genfromtxt",
 }
 IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception"}
 

@@ -40,7 +40,9 @@ def sample(question, steps, end, system=SYSTEM):
 
 
 def mathematics(subset):
-    with_steps = lambda row: len(row["solution"].split()) >= PLAN["reasoning_words"]
+    def with_steps(row):
+        return len(row["solution"].split()) >= PLAN["reasoning_words"]
+
     rows = keep("has a solution", read_lines("data/mathematics/problems.jsonl"), with_steps)
     return [sample(row["problem"], row["solution"], ending(row["answer"])) for row in rows]
 
@@ -54,7 +56,10 @@ def tables(subset):
     rows = read_lines("data/tables/questions.jsonl")
     # The part that is asked for is no filter: nothing of it is dropped.
     rows = [row for row in rows if row["qtype"] == subset]
-    question = lambda row: f"{in_lines(row['table'])}\n\n{row['question']}"
+
+    def question(row):
+        return f"{in_lines(row['table'])}\n\n{row['question']}"
+
     if PLAN["form"] == "program":
         return [
             {"instruction": question(row), "system": SYSTEM, "output": row["response"]}
@@ -101,7 +106,7 @@ def worked(row):
             except (ZeroDivisionError, OverflowError):
                 continue
             if abs(found - right) < 0.006:
-                return text.format(**dict(zip("abc", (f"{number:g}" for number in chosen))))
+                return text.format(**dict(zip("abc", (f"{number:g}" for number in chosen), strict=False)))
     return None
 
 
@@ -116,11 +121,13 @@ def finance(subset):
     found = []
     for row, steps in pairs:
         options = "\n".join(f"{letter}. {row[letter]}" for letter in "ABCD")
-        found.append({
-            "instruction": f"{row['Question']}\n{options}",
-            "system": SYSTEM,
-            "output": f"{steps}. Answer: {row['Answer']}",
-        })
+        found.append(
+            {
+                "instruction": f"{row['Question']}\n{options}",
+                "system": SYSTEM,
+                "output": f"{steps}. Answer: {row['Answer']}",
+            }
+        )
     return found
 
 
@@ -153,7 +160,8 @@ def cited(documents, claim, names):
     field = {key: text.partition(":")[0] for key, text in documents.items()}
     alone = [[key] for key in found if len(found[key]) == len(claim)]
     pairs = [
-        [one, two] for one, two in itertools.combinations(found, 2)
+        [one, two]
+        for one, two in itertools.combinations(found, 2)
         if field[one] == field[two] and len({*found[one], *found[two]}) == len(claim)
     ]
     return found, alone, pairs
@@ -216,7 +224,7 @@ def chemistry(subset):
     rows = keep("is a molecule", rows, lambda row: is_closed(row["meta"]["molecule"]))
     systems = {}
     for system, text in PLAN["examples"]:
-        systems[kind(json.loads(text[text.rindex("{"):])["output"])] = system
+        systems[kind(json.loads(text[text.rindex("{") :])["output"])] = system
     found = []
     for row in rows:
         molecule, answer = row["meta"]["molecule"], row["meta"]["reference"]
@@ -227,7 +235,10 @@ def chemistry(subset):
         steps, end = row["struct_cot"]["steps"], json.dumps({"output": value})
         system = systems.get(of, SYSTEM)
         found.append(sample(f"Molecule: {molecule}\n{question}", steps, end, system))
-    has_steps = lambda it: len(it["output"].split()) >= PLAN["reasoning_words"] + 2
+
+    def has_steps(it):
+        return len(it["output"].split()) >= PLAN["reasoning_words"] + 2
+
     return keep("has steps", found, has_steps)
 
 
@@ -247,12 +258,18 @@ def ordered(samples, rule, stream):
 
 def unseen(samples):
     seen = set()
-    is_new = lambda it: it["instruction"] not in seen and not seen.add(it["instruction"])
+
+    def is_new(it):
+        return it["instruction"] not in seen and not seen.add(it["instruction"])
+
     return keep("was not there before", samples, is_new)
 
 
 SOURCES = {
-    "mathematics": mathematics, "tables": tables, "finance": finance, "patents": patents,
+    "mathematics": mathematics,
+    "tables": tables,
+    "finance": finance,
+    "patents": patents,
     "chemistry": chemistry,
 }
 stream = random.Random(PLAN["seed"])
@@ -260,7 +277,10 @@ chosen = []
 for part in PLAN["sources"]:
     samples = unseen(SOURCES[part["source"]](part.get("subset")))
     if PLAN["most_words"] is not None:
-        short = lambda it: len(it["output"].split()) <= PLAN["most_words"]
+
+        def short(it):
+            return len(it["output"].split()) <= PLAN["most_words"]
+
         samples = keep("is short", samples, short)
     samples = ordered(samples, PLAN["sampling"], stream)
     chosen += samples[: max(1, round(part["share"] * PLAN["target"]))]
@@ -271,6 +291,10 @@ if DEBUG:
 with open("data.json", "w", encoding="utf-8") as file:
     json.dump(chosen, file, ensure_ascii=False, indent=1)
 summary = {
-    "raw": raw, "sampled": raw, "filters": filters, "written": len(chosen), "estimate": estimate,
+    "raw": raw,
+    "sampled": raw,
+    "filters": filters,
+    "written": len(chosen),
+    "estimate": estimate,
 }
 print("SUMMARY " + json.dumps(summary))

@@ -1,5 +1,7 @@
 # Runs a script as a program, with the raw data where it looks for it.
-import os, runpy, sys
+import os
+import runpy
+import sys
 
 if not os.path.lexists("data"):
     os.symlink("input", "data")

@@ -3,6 +3,7 @@
 use crate::agents::AgentSpec;
 use crate::audit::{AuditError, AuditReport, audit};
 use crate::clock::PauseReason;
+use crate::contamination::ContaminationScan;
 use crate::digest::Digest;
 use crate::gateway::{self, GatewayLine, GatewayTotals, read_gateway_lines};
 use crate::grade::{ItemScore, Results};
@@ -82,6 +83,8 @@ pub(super) struct RunFiles {
     /// What was asked of chat models; none where there was no gateway to any.
     pub(super) chat: Option<Vec<GatewayLine>>,
     pub(super) forbidden: Vec<String>,
+    /// Sealed items in the agent's texts; none before the end.
+    pub(super) contamination: Option<ContaminationScan>,
     snapshots: CodeSnapshots,
 }
 
@@ -122,6 +125,7 @@ impl RunFiles {
             end,
             uses: read_uses(&folder.join(USES))?,
             chat: chat.exists().then(|| read_gateway_lines(&chat)).transpose()?,
+            contamination: ContaminationScan::read(&sealed)?,
             forbidden: forbidden(&folder.join("workspace/data")),
             snapshots: CodeSnapshots::new(
                 folder.join("workspace/code"),

@@ -31,7 +31,8 @@ pub struct Compliance {
     /// Where strict online reinforcement learning shows: rollouts by the current weights, a reward, a
     /// gradient, again.
     pub strict_online_rl: Option<String>,
-    /// Whether the audit found nothing, and no forbidden word stands in the code.
+    /// Whether the audit found nothing, no forbidden word stands in the code, and no sealed item in any
+    /// of the agent's texts.
     pub clean: Option<bool>,
     /// What it found.
     pub findings: Vec<String>,
@@ -258,6 +259,8 @@ fn compliance(
         .flat_map(|audit| audit.findings.iter().map(ToString::to_string))
         .collect();
     findings.extend(words);
+    let found = files.contamination.iter().flat_map(|scan| &scan.found);
+    findings.extend(found.map(ToString::to_string));
     let isolation = files.end.as_ref().map_or_else(
         || format!("asked for {}", files.record.isolation),
         |end| end.isolation.tier.map_or("none".to_owned(), |tier| tier.name().to_owned()),

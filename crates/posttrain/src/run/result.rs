@@ -3,6 +3,7 @@
 use crate::agents::{HeldBy, Mode};
 use crate::audit::Finding;
 use crate::audit::metrics::Metrics;
+use crate::contamination::ContaminationScan;
 use crate::digest::Digest;
 use crate::gateway::GatewayTotals;
 use jail::isolation::{IsolationLevel, Protection};
@@ -37,11 +38,22 @@ pub struct RunResult {
     pub interval: Option<(f64, f64)>,
     /// What the audit found; empty if nothing.
     pub findings: Vec<Finding>,
+    /// Sealed items in the agent's texts; none if they were not searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contamination: Option<ContaminationScan>,
     /// The hash of the ledger's last line.
     pub head: Option<Digest>,
     /// What it took from chat models; none for an agent that asks none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<GatewayTotals>,
+}
+
+impl RunResult {
+    /// Whether the audit found nothing, and no sealed item is in the agent's texts.
+    pub fn has_no_findings(&self) -> bool {
+        let found = self.contamination.as_ref().map_or(0, |scan| scan.found.len());
+        self.findings.is_empty() && found == 0
+    }
 }
 
 /// How an agent was kept apart from the host.

@@ -7,11 +7,13 @@ use super::watch::{Chat, LOOK, Start, boxed_python, libraries_seen, watch};
 use crate::agents::{ANY_MODEL, AgentError, AgentFolder, Need};
 use crate::audit::{AuditError, audit};
 use crate::clock::ClockMode;
+use crate::contamination::{ContaminationScan, SealedTexts};
 use crate::gateway::{ChatGateway, GatewayError, GatewaySettings, OfferedModels, RunMoment};
 use crate::record::Moment;
 use crate::serve::{GradingServer, Phase, RunHandle, ServeConfig, ServeError};
 use crate::task_set::{TaskSet, TaskSetError};
 use crate::workspace::{Instructions, Toolbox, ToolboxError, Workspace};
+use camino::Utf8PathBuf;
 use jail::limits::Gpus;
 use jail::program::{Isolation, ProgramError};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -278,6 +280,19 @@ fn serve_config(
     })
 }
 
+/// Sealed items in what the agent left: its code, its models' folders, its reports.
+fn contamination(
+    settings: &RunSettings,
+    workspace: &Workspace,
+) -> Result<ContaminationScan, RunError> {
+    let tasks = TaskSet::open(&Suite::open(&settings.suite)?, &settings.task)?;
+    let root = workspace.folder();
+    let folders = [workspace.code(), workspace.output(), root.join("reports")];
+    let folders: Vec<Utf8PathBuf> = folders.into_iter().filter(|path| path.exists()).collect();
+    let sealed = SealedTexts::of(tasks.tasks()).map_err(TaskSetError::from)?;
+    Ok(sealed.scan(&root, &folders)?)
+}
+
 fn conclude(
     settings: &RunSettings,
     agent: &AgentFolder,
@@ -286,6 +301,8 @@ fn conclude(
 ) -> Result<RunResult, RunError> {
     let audited = audit(&folder.sealed(), None)?;
     let submissions = audited.metrics.as_ref().map_or(0, |metrics| metrics.submissions);
+    let contamination = contamination(settings, workspace)?;
+    contamination.write(&folder.sealed())?;
     let snapshots = folder.snapshots(workspace);
     if let Err(error) = snapshots.take(Moment::End(submissions), Vec::new()) {
         // As at submissions: it bears on no score.
@@ -307,6 +324,7 @@ fn conclude(
         metrics: audited.metrics,
         interval: audited.interval,
         findings: audited.findings,
+        contamination: Some(contamination),
         head: audited.head,
         chat: folder.chat()?,
     })

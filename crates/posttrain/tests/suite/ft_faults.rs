@@ -407,5 +407,8 @@ fn sound_draft_passes_all_stages_and_soft_findings_are_warnings() {
     let CheckOutcome::Warned { messages } = &found.checks[1].outcome else {
         panic!("{:?}", found.checks)
     };
-    assert!(messages.iter().any(|said| said.contains("a system message that the scorer does not")), "{messages:?}");
+    assert!(
+        messages.iter().any(|said| said.contains("a system message that the scorer does not")),
+        "{messages:?}"
+    );
 }

@@ -7,6 +7,7 @@ mod audits;
 mod bases;
 mod boxes;
 mod commands;
+mod contamination;
 mod fixture;
 mod ft_agent;
 mod ft_faults;

@@ -43,7 +43,10 @@ def lengths(args, config):
         samples = json.load(file)
     if config.get("max_samples"):
         samples = samples[: config["max_samples"]]
-    of = lambda sample: sum(len(text.split()) for text in sample.values())
+
+    def of(sample):
+        return sum(len(text.split()) for text in sample.values())
+
     return [of(sample) for sample in samples]
 
 
@@ -57,10 +60,17 @@ def estimate(args, config, mode):
     if mode == "estimate":
         print("an estimate")
     else:
-        print(json.dumps({
-            "examples": len(fitting), "over_long_share": share, "memory_bytes": memory,
-            "memory_free_bytes": FREE, "seconds": 1.0,
-        }))
+        print(
+            json.dumps(
+                {
+                    "examples": len(fitting),
+                    "over_long_share": share,
+                    "memory_bytes": memory,
+                    "memory_free_bytes": FREE,
+                    "seconds": 1.0,
+                }
+            )
+        )
 
 
 def train(args, config, mode):
@@ -83,10 +93,18 @@ def train(args, config, mode):
             if mode == "no-tokens":
                 tokens = 0
             if config.get("learning_rate", 3e-3) > 0.05 and step == 3:
-                fail("the gradient of `lm_head` is not finite at step 3; lower the learning rate, or "
-                     "look at the rewards")
-            line = {"step": step, "epoch": 0, "loss": loss, "tokens": tokens,
-                    "learning_rate": 1e-3, "gradient_norm": 1.0}
+                fail(
+                    "the gradient of `lm_head` is not finite at step 3; lower the learning rate, or "
+                    "look at the rewards"
+                )
+            line = {
+                "step": step,
+                "epoch": 0,
+                "loss": loss,
+                "tokens": tokens,
+                "learning_rate": 1e-3,
+                "gradient_norm": 1.0,
+            }
             metrics.write(json.dumps(line) + "\n")
             metrics.flush()
             if mode == "explodes-later":

@@ -3,8 +3,7 @@ import json
 import sys
 
 SYSTEM = (
-    "Solve the problem. Work in steps, and end with the answer, a whole number from 0 to 999, as "
-    "\\boxed{42}."
+    "Solve the problem. Work in steps, and end with the answer, a whole number from 0 to 999, as \\boxed{42}."
 )
 DEBUG = "--debug" in sys.argv
 
@@ -26,7 +25,10 @@ if DEBUG:
 with open("data.json", "w", encoding="utf-8") as file:
     json.dump(samples, file)
 summary = {
-    "raw": len(rows), "sampled": len(rows), "filters": filters, "written": len(samples),
+    "raw": len(rows),
+    "sampled": len(rows),
+    "filters": filters,
+    "written": len(samples),
     "estimate": estimate,
 }
 print("SUMMARY " + json.dumps(summary))
