@@ -7,6 +7,7 @@ mod client;
 mod ft;
 mod gateway;
 mod grading;
+mod model_folder;
 mod output;
 mod planner;
 mod react;
@@ -97,7 +98,7 @@ enum PosttrainCommand {
     /// with the same flags, an interrupted run goes on.
     ///
     /// Example: posttrain ft suite aime --base base --output work/output --out run --loops 4
-    Ft(ft::FtArgs),
+    Ft(Box<ft::FtArgs>),
     /// Search files for sealed items of a suite, such as training data that somebody gives.
     ///
     /// Exit code 4 if there are some, or a file is too large to be read.

@@ -96,7 +96,7 @@ impl SealedTexts {
             for part in [sealed.dev()?, sealed.test()?] {
                 for item in part.items() {
                     if let Some(evidence) = part.evidence(item) {
-                        index.insert(&evidence, item.clone());
+                        index.insert(&evidence, item);
                     }
                 }
             }

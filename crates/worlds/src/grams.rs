@@ -54,7 +54,7 @@ fn hash<W: AsRef<str>>(window: &[W]) -> [u8; 16] {
 /// use worlds::grams::GramIndex;
 ///
 /// let mut index = GramIndex::default();
-/// index.insert("Emma has 42 apples", "item 7");
+/// index.insert("Emma has 42 apples", &"item 7");
 /// let found = index.find("first line\nso: emma HAS\n42 apples, she says");
 /// assert_eq!(found, [(2, &"item 7")]);
 /// assert!(index.find("Emma has 43 apples").is_empty());
@@ -73,7 +73,7 @@ impl<T> Default for GramIndex<T> {
 
 impl<T: Clone + Ord> GramIndex<T> {
     /// Adds a text. Of texts that share a window, the first keeps it.
-    pub fn insert(&mut self, text: &str, stands_for: T) {
+    pub fn insert(&mut self, text: &str, stands_for: &T) {
         let words = words(text);
         let length = words.len().min(GRAM);
         if length == 0 {

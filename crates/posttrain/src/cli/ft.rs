@@ -2,6 +2,7 @@
 
 use super::client::ServerArgs;
 use super::grading::this_program;
+use super::model_folder;
 use super::planner::{MANUAL, PlannerArgs, PlannerModel};
 use super::{UsageError, exit, output};
 use anyhow::{Context as _, Result};
@@ -37,8 +38,8 @@ pub(super) struct FtArgs {
     suite: Utf8PathBuf,
     /// The task.
     task: String,
-    /// The base model.
-    #[arg(long, value_name = "DIR")]
+    /// The base model: a folder in Hugging Face's form, or a run of `rl`, whose newest checkpoint it is.
+    #[arg(long, value_name = "DIR", value_parser = model_folder::parser())]
     base: Utf8PathBuf,
     /// The output folder of the server, where models are put.
     #[arg(long, value_name = "DIR")]

@@ -2,6 +2,7 @@
 
 use super::gateway::GatewayArgs;
 use super::grading::{GradingArgs, this_program};
+use super::model_folder;
 use super::{UsageError, exit, output};
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -33,8 +34,8 @@ pub(super) struct RunArgs {
     /// The agent: one of `posttrain agents`, or a folder with `agent.toml`.
     #[arg(long)]
     agent: String,
-    /// The base model, a folder in Hugging Face's form.
-    #[arg(long, value_name = "DIR")]
+    /// The base model: a folder in Hugging Face's form, or a run of `rl`, whose newest checkpoint it is.
+    #[arg(long, value_name = "DIR", value_parser = model_folder::parser())]
     base: Utf8PathBuf,
     /// The folder of the run; a run that is there goes on. Of several runs, the folder of their folders.
     #[arg(long, value_name = "DIR")]

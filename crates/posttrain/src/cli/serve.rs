@@ -1,6 +1,7 @@
 //! `posttrain serve`.
 
 use super::grading::{GradingArgs, this_program};
+use super::model_folder;
 use super::{UsageError, exit, output};
 use anyhow::Result;
 use camino::Utf8PathBuf;
@@ -18,8 +19,8 @@ pub(super) struct ServeArgs {
     suite: Utf8PathBuf,
     /// The task.
     task: String,
-    /// The base model, a folder in Hugging Face's form.
-    #[arg(long, value_name = "DIR")]
+    /// The base model: a folder in Hugging Face's form, or a run of `rl`, whose newest checkpoint it is.
+    #[arg(long, value_name = "DIR", value_parser = model_folder::parser())]
     base: Utf8PathBuf,
     /// The agent's output folder.
     #[arg(long, value_name = "DIR")]

@@ -442,6 +442,7 @@ mod tests {
 
     #[test]
     fn steps_follow_from_the_state_alone() {
+        use Step::{Baseline, Done, Draft, Full, GiveUp, Propose, Validate};
         let mut state = FtState::default();
         let mut steps = Vec::new();
         let digest = Digest::of(b"a");
@@ -459,7 +460,6 @@ mod tests {
             steps.push(next_step(&state, 1, 2));
             state.apply(event);
         }
-        use Step::{Baseline, Done, Draft, Full, GiveUp, Propose, Validate};
         assert_eq!(steps, [Baseline, Propose, Draft, Validate, Draft, Validate]);
         assert_eq!(next_step(&state, 1, 2), Full);
         state.apply(failed());

@@ -55,11 +55,13 @@ pub fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, Rejection> {
         })?;
         samples.push(sample);
     }
-    let fields: [(&str, fn(&Sample) -> &str); 2] =
-        [("instruction", |sample| &sample.instruction), ("output", |sample| &sample.output)];
-    for (name, of) in fields {
+    for name in ["instruction", "output"] {
+        let is_blank = |sample: &Sample| match name {
+            "instruction" => sample.instruction.trim().is_empty(),
+            _ => sample.output.trim().is_empty(),
+        };
         let blank: Vec<usize> =
-            (0..samples.len()).filter(|&place| of(&samples[place]).trim().is_empty()).collect();
+            (0..samples.len()).filter(|&place| is_blank(&samples[place])).collect();
         if let Some(first) = blank.first() {
             let (count, all) = (blank.len(), samples.len());
             return Err(wrong(format!(

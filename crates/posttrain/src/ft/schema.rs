@@ -293,8 +293,9 @@ impl Bound {
 /// The bounds at the beginning of a range in words, such as `at least 0 and below 1`. What cannot be
 /// read so is no bound: the trainer's own check comes after this one.
 fn bounds(range: &str) -> Vec<Bound> {
+    type Kind = (&'static str, fn(f64) -> Bound);
     let mut found = Vec::new();
-    let kinds: [(&str, fn(f64) -> Bound); 4] = [
+    let kinds: [Kind; 4] = [
         ("at least ", Bound::AtLeast),
         ("above ", Bound::Above),
         ("at most ", Bound::AtMost),

@@ -200,10 +200,10 @@ impl FtSettings {
                 100 => "1 to 100",
                 _ => "1 to 1000",
             };
-            require((1..=most).contains(&found), key, found, expected)?;
+            require((1..=most).contains(&found), key, &found, expected)?;
         }
         let repairs = limits.planner_repairs;
-        require(repairs <= 10, "limits.planner_repairs", repairs, "0 to 10")?;
+        require(repairs <= 10, "limits.planner_repairs", &repairs, "0 to 10")?;
         let shares = [
             ("checks.retention", checks.retention),
             ("checks.duplicates", checks.duplicates),
@@ -211,13 +211,13 @@ impl FtSettings {
             ("accept.agree", accept.agree),
         ];
         for (key, found) in shares {
-            require((0.0..=1.0).contains(&found), key, found, "0 to 1")?;
+            require((0.0..=1.0).contains(&found), key, &found, "0 to 1")?;
         }
         let (rate, explosion) = (limits.learning_rate, checks.explosion);
-        require(rate > 0.0 && rate.is_finite(), "limits.learning_rate", rate, "above 0")?;
-        require(explosion > 1.0, "checks.explosion", explosion, "above 1")?;
+        require(rate > 0.0 && rate.is_finite(), "limits.learning_rate", &rate, "above 0")?;
+        require(explosion > 1.0, "checks.explosion", &explosion, "above 1")?;
         let methods = limits.methods.len();
-        require(methods > 0, "limits.methods", "empty", "a list of `lora` and `full`")?;
+        require(methods > 0, "limits.methods", &"empty", "a list of `lora` and `full`")?;
         Ok(CheckedFtSettings(self))
     }
 }
@@ -232,7 +232,7 @@ impl Deref for CheckedFtSettings {
 fn require(
     holds: bool,
     key: &'static str,
-    found: impl ToString,
+    found: &impl ToString,
     expected: &'static str,
 ) -> Result<(), FtSettingsError> {
     if holds { Ok(()) } else { Err(FtSettingsError { key, found: found.to_string(), expected }) }

@@ -59,8 +59,8 @@ impl DataSummary {
                 format!("the script must print a line such as `{SUMMARY}{form}`: {why}"),
             )
         };
-        let lines = printed.lines().rev();
-        let line = lines.filter_map(|line| line.trim().strip_prefix(SUMMARY)).next();
+        let mut lines = printed.lines().rev();
+        let line = lines.find_map(|line| line.trim().strip_prefix(SUMMARY));
         let line = line.ok_or_else(|| wrong("there is none".to_owned()))?;
         let found: Self = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
         if let Some(filter) = found.filters.iter().find(|filter| filter.kept > filter.seen) {

@@ -242,21 +242,22 @@ fn planned(request: &SeenRequest) -> String {
     proposal.to_string()
 }
 
+fn without_seconds(value: &mut Value) {
+    match value {
+        Value::Object(entries) => {
+            entries.retain(|key, _| key != "seconds");
+            entries.values_mut().for_each(without_seconds);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_seconds),
+        _ => {}
+    }
+}
+
 /// The events of a run, without times and folders.
 fn timeless(run: &Utf8Path) -> Vec<Value> {
     let text = fs::read_to_string(run.join("journal.jsonl")).unwrap().replace(run.as_str(), "");
     let mut events: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    fn without_seconds(value: &mut Value) {
-        match value {
-            Value::Object(entries) => {
-                entries.retain(|key, _| key != "seconds");
-                entries.values_mut().for_each(without_seconds);
-            }
-            Value::Array(items) => items.iter_mut().for_each(without_seconds),
-            _ => {}
-        }
-    }
     events.iter_mut().for_each(without_seconds);
     events
 }
@@ -288,7 +289,7 @@ fn chat_model_plans_through_a_failure_and_its_recording_plays_the_same_run() {
     // Two experiments, four questions each, and one script that is kept.
     assert_eq!(provider.seen().len(), 1 + 5 + 4);
     let said = String::from_utf8(done.stdout).unwrap();
-    assert!(said.contains("asked 9 answers") && said.contains("$"), "{said}");
+    assert!(said.contains("asked 9 answers") && said.contains('$'), "{said}");
     for name in ["journal.jsonl", "recording.jsonl", "calls.jsonl"] {
         assert!(!fs::read_to_string(place.path("run").join(name)).unwrap().contains(KEY), "{name}");
     }

@@ -181,7 +181,7 @@ const FAULTS: [Fault; 41] = {
                 before_the_end(
                     it,
                     "samples = [dict(samples[i % 500], input=str(i)) for i in range(3000)]",
-                )
+                );
             },
             Debug,
             Data,
@@ -190,7 +190,7 @@ const FAULTS: [Fault; 41] = {
         Fault::new(
             "answers in another format",
             |it| {
-                replace(it, "\\n\\\\boxed{{{row['answer']}}}", "\\nThe answer is {row['answer']}.")
+                replace(it, "\\n\\\\boxed{{{row['answer']}}}", "\\nThe answer is {row['answer']}.");
             },
             Debug,
             Data,
@@ -245,7 +245,7 @@ const FAULTS: [Fault; 41] = {
                 before_the_end(
                     it,
                     "for sample in samples[20:]:\n    sample['input'] = 'word ' * 500",
-                )
+                );
             },
             Sanity,
             Data,
@@ -373,7 +373,7 @@ fn trainer_that_hangs_or_runs_out_of_memory_is_ended_in_time() {
     let mut settings = posttrain::ft::FtSettings::default();
     settings.limits.mini_run = Span::seconds(3);
     let place = Place::new(settings);
-    let draft = place.sound();
+    let draft = Place::sound();
     for (mode, class, said) in [
         ("hangs", ErrorClass::Config, "took longer than"),
         ("memory", ErrorClass::Oom, "CUDA out of memory"),
@@ -391,7 +391,7 @@ fn trainer_that_hangs_or_runs_out_of_memory_is_ended_in_time() {
 #[test]
 fn sound_draft_passes_all_stages_and_soft_findings_are_warnings() {
     let place = Place::new(posttrain::ft::FtSettings::default());
-    let found = place.validate(&place.sound());
+    let found = place.validate(&Place::sound());
     let stages: Vec<Stage> = found.checks.iter().map(|check| check.stage).collect();
     assert_eq!(stages, [Stage::Static, Stage::Debug, Stage::Mini, Stage::Sanity]);
     assert!(found.plan.is_some(), "{:?}", found.checks);
@@ -401,7 +401,7 @@ fn sound_draft_passes_all_stages_and_soft_findings_are_warnings() {
     };
     assert!(messages[0].contains("has a solution 540 of 3000"), "{messages:?}");
 
-    let mut other = place.sound();
+    let mut other = Place::sound();
     replace(&mut other, "\"system\": SYSTEM", "\"system\": \"Guess.\"");
     let found = place.validate(&other);
     let CheckOutcome::Warned { messages } = &found.checks[1].outcome else {

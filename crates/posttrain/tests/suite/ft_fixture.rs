@@ -92,7 +92,7 @@ impl Place {
         let base = trainer.base_facts().unwrap();
         let pool = describe(&pool).unwrap();
         let settings = settings.check().unwrap();
-        Self { settings, scripts, form, trainer, schema, base, pool, folder }
+        Self { folder, settings, scripts, form, trainer, schema, base, pool }
     }
 
     pub(crate) fn path(&self, name: &str) -> Utf8PathBuf {
@@ -111,7 +111,7 @@ impl Place {
         text.lines().filter(|line| line.starts_with("train ")).map(str::to_owned).collect()
     }
 
-    pub(crate) fn sound(&self) -> Draft {
+    pub(crate) fn sound() -> Draft {
         Draft {
             proposal: proposal(),
             script: SOUND.to_owned(),
