@@ -61,6 +61,7 @@ pub fn audit(base: &Knowledge, tasks: &[Task]) -> Result<Vec<AuditFinding>, Task
         let page = words(&task.description()?);
         pages.push((task.id().as_str(), page, columns(task.public().path())));
     }
+    let runs: Vec<BTreeSet<&[String]>> = pages.iter().map(|(_, page, _)| page_runs(page)).collect();
     let mut findings = Vec::new();
     for trick in base.tricks() {
         if let Some(what) = code_reads(trick) {
@@ -70,7 +71,7 @@ pub fn audit(base: &Knowledge, tasks: &[Task]) -> Result<Vec<AuditFinding>, Task
     let tricks = base.tricks().iter().map(|trick| (&trick.id, trick.prose().to_vec()));
     let methods = base.methods().iter().map(|method| (&method.id, method.prose().to_vec()));
     for (card, prose) in tricks.chain(methods) {
-        for (task, page, columns) in &pages {
+        for ((task, _, columns), page) in pages.iter().zip(&runs) {
             if let Some(what) = shared_text(&prose, page, columns) {
                 let (card, task) = (card.clone(), Some((*task).to_owned()));
                 findings.push(AuditFinding { card, task, what });
@@ -81,14 +82,18 @@ pub fn audit(base: &Knowledge, tasks: &[Task]) -> Result<Vec<AuditFinding>, Task
     Ok(findings)
 }
 
+/// The runs of a task's page that [`shared_text`] looks for; made once, for many cards.
+pub(super) fn page_runs(page: &[String]) -> BTreeSet<&[String]> {
+    runs(page, RUN)
+}
+
 /// A run of 5 words that one of the texts shares with the page of a task, or the name of a column that
 /// one has. Only names that are no plain words count: with an underscore or a digit, or of two words.
 pub(super) fn shared_text(
     texts: &[&str],
-    page: &[String],
+    page: &BTreeSet<&[String]>,
     columns: &BTreeSet<String>,
 ) -> Option<String> {
-    let page = runs(page, RUN);
     for text in texts {
         let words = words(text);
         if let Some(run) = words.windows(RUN).find(|run| page.contains(run)) {
@@ -123,7 +128,7 @@ mod tests {
         let page = words("The buyer of used bikes pays by the state of the frame.");
         let columns: BTreeSet<String> =
             ["frame_state", "age", "row_id", "PassengerId", "PM10"].map(str::to_owned).into();
-        let shared = |text: &str| shared_text(&["Nothing.", text], &page, &columns);
+        let shared = |text: &str| shared_text(&["Nothing.", text], &page_runs(&page), &columns);
         assert_eq!(
             shared("See what a Buyer of, used bikes pays!").as_deref(),
             Some("buyer of used bikes pays")

@@ -9,7 +9,7 @@
 //! | d | a trick | its code names a path outside `input/`, or starts a process or a connection |
 //! | e | a trick or method | it shares a run of 5 words or the name of a column with the description |
 
-use super::audit::shared_text;
+use super::audit::{page_runs, shared_text};
 use super::base::Knowledge;
 use super::card_code::code_reads;
 use super::compared_page::ComparedPage;
@@ -60,6 +60,7 @@ pub fn check_leaks(
         }
     }
     let page = words(&query.description);
+    let page = page_runs(&page);
     for trick in base.tricks() {
         let reads = code_reads(trick).map(|what| ExclusionReason::Reads { what });
         let shared = shared_text(&trick.prose(), &page, &query.columns);
