@@ -15,9 +15,9 @@ use llm::CallTotals;
 use posttrain::Digest;
 use posttrain::dojo::describe;
 use posttrain::ft::{
-    AnswerForm, Arena, CheckedFtSettings, ErrorClass, Evaluated, Experiment, ExperimentOutcome,
-    FtFault, FtRun, FtRunError, FtSettings, FtState, JournalError, Manual, ModelPlanner, Planner,
-    Rejection, ScriptBox, Scripted, Trainer,
+    AnswerForm, Arena, Chain, CheckedFtSettings, ErrorClass, Evaluated, Experiment,
+    ExperimentOutcome, FtFault, FtRun, FtRunError, FtSettings, FtState, JournalError, Manual,
+    ModelPlanner, Planner, Rejection, ScriptBox, Scripted, Trainer,
 };
 use posttrain::grade::ItemScore;
 use serde_json::{Value, json};
@@ -123,8 +123,7 @@ pub(super) fn ft(args: &FtArgs) -> Result<u8> {
         "base": trainer.base,
         "trainer": trainer.program,
     });
-    let run = FtRun {
-        task: task.spec(),
+    let chain = Chain {
         settings: &settings,
         scripts: &scripts,
         form: &form,
@@ -132,6 +131,10 @@ pub(super) fn ft(args: &FtArgs) -> Result<u8> {
         schema: &schema,
         base,
         pool: &pool,
+    };
+    let run = FtRun {
+        task: task.spec(),
+        chain,
         loops: args.loops,
         seed: args.seed,
         asked: Digest::of(asked.to_string().as_bytes()),

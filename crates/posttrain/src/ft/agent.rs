@@ -6,19 +6,13 @@ use super::check::{Check, ErrorClass, Rejection, Stage};
 use super::diagnosis::Evaluated;
 use super::experiment::{Experiment, ExperimentOutcome};
 use super::fault::{FtFault, split};
-use super::form::AnswerForm;
 use super::journal::{FtEvent, FtState, Journal, JournalError, OpenExperiment};
 use super::plan::{Draft, Plan};
 use super::planner::{Briefing, Planner, Revision};
 use super::run::{make_data, train};
 use super::sample::DATA;
-use super::schema::{BaseFacts, TrainerSchema};
-use super::script::ScriptBox;
-use super::settings::CheckedFtSettings;
-use super::trainer::Trainer;
 use super::validate::{Chain, Validated, Validation};
 use crate::Digest;
-use crate::dojo::DatasetInfo;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,20 +52,8 @@ pub trait Arena {
 pub struct FtRun<'a> {
     /// The task.
     pub task: &'a TaskSpec,
-    /// Limits and thresholds.
-    pub settings: &'a CheckedFtSettings,
-    /// Where scripts run.
-    pub scripts: &'a ScriptBox,
-    /// What the scorer asks for.
-    pub form: &'a AnswerForm,
-    /// What trains.
-    pub trainer: &'a Trainer,
-    /// The settings that it has.
-    pub schema: &'a TrainerSchema,
-    /// What of the base decides about settings.
-    pub base: BaseFacts,
-    /// The raw data.
-    pub pool: &'a DatasetInfo,
+    /// The checks, and what they need.
+    pub chain: Chain<'a>,
     /// Experiments at most.
     pub loops: u32,
     /// The seed of the run.
@@ -147,7 +129,7 @@ impl FtRun<'_> {
             if interrupted.load(Ordering::SeqCst) {
                 return Err(FtRunError::Interrupted);
             }
-            let rounds = self.settings.limits.coder_rounds;
+            let rounds = self.chain.settings.limits.coder_rounds;
             let step = next_step(journal.state(), self.loops, rounds);
             let mut is_over = || arena.left().map(|left| left.is_some_and(|left| left.is_zero()));
             if step != Step::Done && is_over()? {
@@ -181,26 +163,13 @@ impl FtRun<'_> {
     fn briefing<'b>(&'b self, state: &'b FtState, baseline: &'b Evaluated) -> Briefing<'b> {
         Briefing {
             task: self.task,
-            form: self.form,
-            pool: self.pool,
-            schema: self.schema,
-            settings: self.settings,
+            form: self.chain.form,
+            pool: self.chain.pool,
+            schema: self.chain.schema,
+            settings: self.chain.settings,
             baseline,
             experiments: &state.experiments,
             seed: self.seed,
-        }
-    }
-
-    fn chain(&self, has_parent: bool) -> Chain<'_> {
-        Chain {
-            settings: self.settings,
-            scripts: self.scripts,
-            form: self.form,
-            trainer: self.trainer,
-            schema: self.schema,
-            base: self.base,
-            pool: self.pool,
-            has_parent,
         }
     }
 
@@ -296,8 +265,7 @@ impl FtRun<'_> {
         let state = journal.state();
         let (Some(baseline), Some(open)) = (&state.baseline, &state.open) else { return Ok(None) };
         let mini = self.folder(open.number).join("mini");
-        let chain = self.chain(open.parent.is_some());
-        let Validation { checks, plan } = chain.validate(&self.drafted(open)?, &mini)?;
+        let Validation { checks, plan } = self.chain.validate(&self.drafted(open)?, &mini)?;
         // It explains; whether it is there or not decides nothing.
         let opinion = split(planner.judge(&self.briefing(state, baseline), &checks))?.ok();
         journal.append(FtEvent::Checked { checks, opinion })?;
@@ -315,10 +283,9 @@ impl FtRun<'_> {
         let Some(open) = journal.state().open.clone() else { return Ok(()) };
         let folder = self.folder(open.number);
         if open.trained.is_none() {
-            let chain = self.chain(open.parent.is_some());
             let plan = match passed {
                 Some(plan) => plan,
-                None => match chain.validate(&self.drafted(&open)?, &folder.join("mini"))? {
+                None => match self.chain.validate(&self.drafted(&open)?, &folder.join("mini"))? {
                     Validation { plan: Some(plan), .. } => plan,
                     validation => {
                         let (stage, rejection) =
@@ -329,7 +296,7 @@ impl FtRun<'_> {
             };
             if open.data.is_none() {
                 let began = Instant::now();
-                match split(make_data(&chain, &plan, &folder))? {
+                match split(make_data(&self.chain, &plan, &folder))? {
                     Ok(made) => {
                         let seconds = began.elapsed().as_secs_f64();
                         let check = Check::of(Stage::Data, Ok(made.warnings), seconds);
@@ -341,7 +308,7 @@ impl FtRun<'_> {
             }
             let began = Instant::now();
             let left = arena.left()?.unwrap_or(Duration::MAX);
-            match split(train(&chain, &plan, &folder, left))? {
+            match split(train(&self.chain, &plan, &folder, left))? {
                 Ok(trained) => {
                     let check =
                         Check::of(Stage::Train, Ok(Vec::new()), began.elapsed().as_secs_f64());
@@ -374,13 +341,14 @@ impl FtRun<'_> {
         let best = state.best().and_then(Experiment::evaluated).unwrap_or(baseline);
         let stream = Stream::root(self.seed).child("ft").child("accept").index(open.number.into());
         let direction = self.task.direction;
-        let acceptance = match accept(&evaluated, best, direction, self.settings.accept, stream) {
-            Ok(acceptance) => acceptance,
-            Err(error) => {
-                let rejection = Rejection::new(ErrorClass::Env, error.to_string());
-                return self.reject(journal, planner, Stage::Evaluate, rejection);
-            }
-        };
+        let acceptance =
+            match accept(&evaluated, best, direction, self.chain.settings.accept, stream) {
+                Ok(acceptance) => acceptance,
+                Err(error) => {
+                    let rejection = Rejection::new(ErrorClass::Env, error.to_string());
+                    return self.reject(journal, planner, Stage::Evaluate, rejection);
+                }
+            };
         files::write_json(&self.folder(open.number).join("val.json"), &evaluated)?;
         let outcome = ExperimentOutcome::Evaluated {
             evaluated: Box::new(evaluated),

@@ -87,10 +87,10 @@ fn scripted_planner_writes_scripts_that_pass_all_checks_of_each_task_that_it_kno
         let baseline = scores(&place.path("base"));
         let briefing = Briefing {
             task: run.task,
-            form: run.form,
-            pool: run.pool,
-            schema: run.schema,
-            settings: run.settings,
+            form: run.chain.form,
+            pool: run.chain.pool,
+            schema: run.chain.schema,
+            settings: run.chain.settings,
             baseline: &baseline,
             experiments: &[],
             seed: 0,

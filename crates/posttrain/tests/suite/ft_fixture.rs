@@ -129,7 +129,6 @@ impl Place {
             schema: &self.schema,
             base: self.base,
             pool: &self.pool,
-            has_parent: false,
         }
     }
 
@@ -141,20 +140,7 @@ impl Place {
         asked: Digest,
         out: &'a Utf8Path,
     ) -> FtRun<'a> {
-        FtRun {
-            task,
-            settings: &self.settings,
-            scripts: &self.scripts,
-            form: &self.form,
-            trainer: &self.trainer,
-            schema: &self.schema,
-            base: self.base,
-            pool: &self.pool,
-            loops,
-            seed: 0,
-            asked,
-            out,
-        }
+        FtRun { task, chain: self.chain(), loops, seed: 0, asked, out }
     }
 
     pub(crate) fn validate(&self, draft: &Draft) -> Validation {

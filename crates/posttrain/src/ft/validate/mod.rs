@@ -42,8 +42,6 @@ pub struct Chain<'a> {
     pub base: BaseFacts,
     /// The raw data.
     pub pool: &'a DatasetInfo,
-    /// Whether the draft is made from an experiment.
-    pub has_parent: bool,
 }
 
 /// Something that has passed all checks.

@@ -13,16 +13,12 @@ pub(super) fn check(chain: &Chain<'_>, draft: &Draft) -> Result<Plan, StageError
     let bounds = ProposalBounds {
         pool: chain.pool,
         samples: chain.settings.limits.samples,
-        has_parent: chain.has_parent,
+        has_parent: draft.parent_data.is_some(),
     };
     let proposal = &draft.proposal;
     proposal.check(bounds).map_err(|bad| reject(ErrorClass::Planner, bad.to_string()))?;
     if proposal.data.synthesis.teacher != Teacher::None {
         let message = "`data.synthesis.teacher` must be `none`: this run has no teacher";
-        return Err(reject(ErrorClass::Planner, message.to_owned()));
-    }
-    if proposal.reuse_data && draft.parent_data.is_none() {
-        let message = "`reuse_data` must be false: the parent has no data that could be kept";
         return Err(reject(ErrorClass::Planner, message.to_owned()));
     }
     if draft.script.len() > chain.settings.limits.data_bytes.length() {
