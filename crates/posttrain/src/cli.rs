@@ -7,6 +7,7 @@ mod client;
 mod ft;
 mod gateway;
 mod grading;
+mod model_files;
 mod model_folder;
 mod output;
 mod planner;

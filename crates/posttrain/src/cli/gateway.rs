@@ -1,10 +1,10 @@
 //! Flags of `posttrain run` on chat models: those that an agent may ask, and what they may take.
 
 use super::UsageError;
-use anyhow::{Context as _, Result};
-use camino::Utf8PathBuf;
+use super::model_files::ModelFiles;
+use anyhow::Result;
 use clap::Args;
-use llm::{Endpoints, MicroUsd, PriceList};
+use llm::MicroUsd;
 use posttrain::gateway::{Caps, GatewaySettings};
 use std::convert::Infallible;
 use std::str::FromStr;
@@ -21,12 +21,8 @@ pub(super) struct GatewayArgs {
     /// Most money to spend on them in US dollars, in each run; default: no limit.
     #[arg(long, value_name = "AMOUNT")]
     gateway_cost: Option<MicroUsd>,
-    /// Endpoints of models [default: `openai` and `anthropic`].
-    #[arg(long, value_name = "FILE")]
-    models: Option<Utf8PathBuf>,
-    /// Prices of models.
-    #[arg(long, value_name = "FILE")]
-    prices: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    files: ModelFiles,
     /// Keep what was said with chat models in `sealed/recording.jsonl`, for `replay:FILE`.
     #[arg(long)]
     record: bool,
@@ -56,16 +52,8 @@ impl GatewayArgs {
             }
             return Ok(None);
         };
-        let endpoints = match &self.models {
-            Some(path) => Endpoints::from_file(path)
-                .with_context(|| format!("failed to read the endpoints in `{path}`"))?,
-            None => Endpoints::builtin(),
-        };
-        let prices = match &self.prices {
-            Some(path) => PriceList::from_file(path)
-                .with_context(|| format!("failed to read the prices in `{path}`"))?,
-            None => PriceList::default(),
-        };
+        let endpoints = self.files.endpoints()?;
+        let prices = self.files.prices()?;
         Ok(Some(GatewaySettings {
             models: models.clone(),
             caps: Caps { tokens: self.gateway_tokens, cost: self.gateway_cost },

@@ -3,13 +3,13 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::builder::{StringValueParser, TypedValueParser};
 
-/// Reads the flag.
+/// Reads a flag that names a model's folder or a run.
 pub(super) fn parser() -> impl TypedValueParser<Value = Utf8PathBuf> {
     StringValueParser::new().map(|given| model_folder(&given))
 }
 
 /// The folder of a model: the newest checkpoint where it is that of a run of `rl`, as `rl` itself has it.
-/// Whether it holds a model is looked at by whoever reads it.
+/// Any other folder is taken as it is; whoever loads it reports what is missing.
 fn model_folder(given: &str) -> Utf8PathBuf {
     let folder = Utf8PathBuf::from(given);
     let newest =

@@ -1,12 +1,13 @@
 //! Flags of `posttrain ft` on who decides what to try.
 
 use super::UsageError;
+use super::model_files::ModelFiles;
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use llm::{
-    CacheUse, CachedModel, CallRecord, ChatClient, ChatModel, ChatRecorder, Endpoints, MicroUsd,
-    ModelName, PriceList, Replay,
+    CacheUse, CachedModel, CallRecord, ChatClient, ChatModel, ChatRecorder, MicroUsd, ModelName,
+    Replay,
 };
 use std::sync::Arc;
 
@@ -35,12 +36,8 @@ pub(super) struct PlannerArgs {
     /// Tokens of one answer, thoughts included.
     #[arg(long, value_name = "COUNT", default_value_t = 16_000)]
     pub(super) answer_tokens: u32,
-    /// Endpoints of models [default: `openai` and `anthropic`].
-    #[arg(long, value_name = "FILE")]
-    models: Option<Utf8PathBuf>,
-    /// Prices of models.
-    #[arg(long, value_name = "FILE")]
-    prices: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    files: ModelFiles,
 }
 
 /// A chat model that plans.
@@ -65,11 +62,7 @@ impl PlannerArgs {
             return Ok(None);
         }
         let usage = |error: &dyn std::fmt::Display| UsageError(error.to_string());
-        let endpoints = match &self.models {
-            Some(path) => Endpoints::from_file(path)
-                .with_context(|| format!("failed to read the endpoints in `{path}`"))?,
-            None => Endpoints::builtin(),
-        };
+        let endpoints = self.files.endpoints()?;
         let ModelName { model, free, .. } =
             endpoints.model(&self.planner).map_err(|error| usage(&error))?;
         let name = model.to_owned();
@@ -77,11 +70,7 @@ impl PlannerArgs {
             let replay = Replay::open(path).with_context(|| format!("failed to read `{path}`"))?;
             return Ok(Some(PlannerModel { chat: Box::new(replay), name, calls: None }));
         }
-        let prices = match &self.prices {
-            Some(path) => PriceList::from_file(path)
-                .with_context(|| format!("failed to read the prices in `{path}`"))?,
-            None => PriceList::default(),
-        };
+        let prices = self.files.prices()?;
         if self.budget_usd.is_some() && !free && prices.price(&name).is_none() {
             return Err(UsageError(format!(
                 "`--budget-usd` needs the price of `{name}`; add it to a file, and name that with `--prices`"

@@ -1,4 +1,4 @@
-//! Whether an experiment is better than the best: decided by scores, and by nobody's opinion.
+//! Whether an experiment is better than the best: decided by its scores alone.
 
 use super::diagnosis::Evaluated;
 use super::settings::{AcceptRule, FtAccept};

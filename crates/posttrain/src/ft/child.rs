@@ -77,7 +77,7 @@ pub(super) fn run<T>(
         sleep(LOOK);
     };
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // Nobody may be left in it.
+        // No process of the group may stay behind.
         let _ = kill_process_group(group, Signal::KILL);
     }
     // It is gone, or was killed just now.

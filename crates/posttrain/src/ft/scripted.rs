@@ -23,7 +23,7 @@ const SCRIPT: &str = include_str!("process_data.py");
 const SHORT: (&str, &str) = ("answers of at most ", " words");
 /// Passes over the samples at first, and what doubling and halving keep to.
 const EPOCHS: (u64, u64, u64) = (3, 1, 24);
-/// The share of a loss that is left when little was learnt.
+/// A final loss above this share of the first one counts as underfitting.
 pub(super) const LITTLE: f64 = 0.5;
 /// The share of items with a mistake of form that is too many.
 const MANY: f64 = 0.2;
