@@ -5,6 +5,7 @@ mod audit;
 mod base;
 mod client;
 mod ft;
+mod ft_agent;
 mod gateway;
 mod grading;
 mod model_files;
@@ -19,6 +20,7 @@ mod scan;
 mod serve;
 mod suite;
 mod tool;
+mod tune;
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -100,6 +102,13 @@ enum PosttrainCommand {
     ///
     /// Example: posttrain ft suite aime --base base --output work/output --out run --loops 4
     Ft(Box<ft::FtArgs>),
+    /// Fine-tune a model for a task of your own: an objective, a scorer, and a folder of data.
+    ///
+    /// FT-Agent experiments on it, with scores on items that are sealed; at the end base and best are scored
+    /// on others.
+    ///
+    /// Example: posttrain tune --objective objective.md --scorer scorer.py --data data --base model --out run
+    Tune(Box<tune::TuneArgs>),
     /// Search files for sealed items of a suite, such as training data that somebody gives.
     ///
     /// Exit code 4 if there are some, or a file is too large to be read.
@@ -131,6 +140,7 @@ impl PosttrainCli {
             PosttrainCommand::Run(args) => run::run(args),
             PosttrainCommand::React(args) => react::react(args),
             PosttrainCommand::Ft(args) => ft::ft(args),
+            PosttrainCommand::Tune(args) => tune::tune(args),
             PosttrainCommand::Scan(args) => scan::scan(args),
             PosttrainCommand::Agents(args) => agents::agents(args),
             PosttrainCommand::Report(args) => report::report(args),

@@ -59,6 +59,28 @@ pub fn temporary_neighbour(path: &Utf8Path) -> Utf8PathBuf {
     path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
 }
 
+/// The files below a folder, in order of their paths. Links are not followed.
+///
+/// # Errors
+/// Any I/O error, naming the file.
+pub fn files_below(folder: &Utf8Path) -> io::Result<Vec<Utf8PathBuf>> {
+    let mut entries = Vec::new();
+    for entry in folder.read_dir_utf8()? {
+        entries.push(entry?.into_path());
+    }
+    entries.sort();
+    let mut files = Vec::new();
+    for path in entries {
+        let kind = fs::symlink_metadata(&path)?.file_type();
+        if kind.is_dir() {
+            files.extend(files_below(&path)?);
+        } else if kind.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
 /// Removes the files that killed writers left in `folder` under their temporary names. Call it only
 /// when no other process writes there.
 ///

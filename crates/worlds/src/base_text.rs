@@ -10,7 +10,7 @@ use crate::demonstrate::{DemonstrationError, opening, play_turns};
 use crate::folder::FolderError;
 use crate::grams::words;
 use crate::name::WorldName;
-use crate::spec::TaskKind;
+use crate::spec::{TaskKind, TaskWorld};
 use crate::suite::{Suite, SuiteError};
 use crate::world::Environment;
 use agents::trajectory::{Segment, Source};
@@ -129,6 +129,9 @@ pub enum BaseTextError {
     /// An episode could not be played.
     #[error("failed to play a training item")]
     Play(#[from] DemonstrationError),
+    /// A task of a user, of which there are no more items than it has.
+    #[error("no text can be drawn for `{0}`, which is no generated task: give a base of your own")]
+    Custom(TaskId),
 }
 
 /// The text for a base model, from the training items of all tasks of a suite. It depends on these
@@ -149,10 +152,13 @@ pub fn base_text(
     }
     let mut writers = Vec::new();
     for task in suite.tasks() {
+        let TaskWorld::Generated(name) = task.world else {
+            return Err(BaseTextError::Custom(task.id.clone()));
+        };
         let world = suite.task(task.id.as_str())?.train()?;
         let stream = Stream::root(settings.seed).child("base text").child(task.id.as_str());
-        let exposure = settings.exposure.get(&task.world).copied().unwrap_or(EXPOSURE);
-        writers.push(Writer { world, stream, exposure, drawn: 0, words: 0 });
+        let exposure = settings.exposure.get(&name).copied().unwrap_or(EXPOSURE);
+        writers.push(Writer { name, world, stream, exposure, drawn: 0, words: 0 });
     }
     let mut documents = Vec::new();
     let mut total = 0;
@@ -168,6 +174,7 @@ pub fn base_text(
 
 /// Writes documents of one environment.
 struct Writer {
+    name: WorldName,
     world: Box<dyn Environment>,
     stream: Stream,
     exposure: f64,
@@ -216,8 +223,7 @@ impl Writer {
             DocumentKind::Slip => self.episode(item, self.slip(item, other, rng)?)?,
             DocumentKind::Scrap => vec![self.scrap(item, other, rng)],
         };
-        let world = self.world.spec().world;
-        Ok(Document { world, item: item.clone(), kind, segments })
+        Ok(Document { world: self.name, item: item.clone(), kind, segments })
     }
 
     fn expert(&self, item: &TaskId) -> Result<Vec<String>, BaseTextError> {

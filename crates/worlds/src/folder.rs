@@ -1,8 +1,8 @@
 //! The folder of one task: what an agent may see, and the half that only graders open.
 
-use crate::name::WorldName;
+use crate::custom::CustomWorld;
 use crate::part::Part;
-use crate::spec::{SpecError, TaskSpec};
+use crate::spec::{SpecError, TaskSpec, TaskWorld};
 use crate::world::Environment;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -157,8 +157,11 @@ impl TaskFolder {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error.into()),
         };
-        let world: WorldName = self.spec.world;
-        let read = world.read(self.spec.clone(), part, ground.as_deref(), lines);
+        let (spec, ground) = (self.spec.clone(), ground.as_deref());
+        let read = match self.spec.world {
+            TaskWorld::Generated(world) => world.read(spec, part, ground, lines),
+            TaskWorld::Custom => CustomWorld::read(spec, part, ground, lines),
+        };
         let world = read.map_err(|(line, source)| match line {
             0 => FolderError::Line { path: ground_path, line: 1, source },
             line => FolderError::Line { path: path.to_owned(), line: line + skipped, source },

@@ -11,6 +11,7 @@ pub mod arithmetic;
 mod base_text;
 mod bm25;
 pub mod chemistry;
+pub mod custom;
 mod decimal;
 mod demonstrate;
 pub mod finance;
@@ -48,6 +49,8 @@ pub use part::{Part, item_id};
 pub use pool::{PoolSource, RawRow};
 pub use runner::{ProgramRules, ProgramRun, PythonModule, Runner};
 pub use single::{Judgement, Question, Single, SingleEpisode};
-pub use spec::{Direction, Limits, Sampling, Source, SpecError, TaskKind, TaskSpec};
+pub use spec::{
+    Direction, Limits, Sampling, Source, SpecError, TaskKind, TaskSpec, TaskWorld, UnknownWorld,
+};
 pub use suite::{Suite, SuiteEntry, SuiteError, SuiteName, SuiteRequest};
 pub use world::{Environment, GeneratedWorld};

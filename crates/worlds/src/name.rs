@@ -18,6 +18,7 @@ use crate::single::Single;
 use crate::spec::TaskSpec;
 use crate::tables::{TableDa, TableFc, TableNr, TableVis};
 use crate::world::{Environment, GeneratedWorld};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
@@ -85,11 +86,31 @@ pub(crate) struct TaskLines {
 }
 
 /// A line of a file of items.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line<I> {
-    id: TaskId,
-    item: I,
+pub(crate) struct Line<I> {
+    pub(crate) id: TaskId,
+    pub(crate) item: I,
+}
+
+/// What cannot be read: the number of its line, from 1, or 0 for what all items share; and why.
+pub(crate) type BadLine = (usize, serde_json::Error);
+
+/// What all items share, and the items of these lines.
+///
+/// # Errors
+/// [`BadLine`].
+pub(crate) fn read_lines<G: DeserializeOwned, I: DeserializeOwned>(
+    ground: Option<&str>,
+    lines: &str,
+) -> Result<(G, BTreeMap<TaskId, I>), BadLine> {
+    let ground = serde_json::from_str(ground.unwrap_or("null")).map_err(|error| (0, error))?;
+    let mut items = BTreeMap::new();
+    for (number, line) in lines.lines().enumerate() {
+        let line: Line<I> = serde_json::from_str(line).map_err(|error| (number + 1, error))?;
+        items.insert(line.id, line.item);
+    }
+    Ok((ground, items))
 }
 
 /// Calls a function that is generic over the kind.
@@ -252,28 +273,21 @@ impl WorldName {
     /// The environment of these lines.
     ///
     /// # Errors
-    /// The number of the line, from 1, that cannot be read, or 0 for the ground, and why.
+    /// [`BadLine`].
     pub(crate) fn read(
         self,
         spec: TaskSpec,
         part: Part,
         ground: Option<&str>,
         lines: &str,
-    ) -> Result<Box<dyn Environment>, (usize, serde_json::Error)> {
+    ) -> Result<Box<dyn Environment>, BadLine> {
         fn read<K: Kind>(
             spec: TaskSpec,
             part: Part,
             ground: Option<&str>,
             lines: &str,
-        ) -> Result<Box<dyn Environment>, (usize, serde_json::Error)> {
-            let ground =
-                serde_json::from_str(ground.unwrap_or("null")).map_err(|error| (0, error))?;
-            let mut items = BTreeMap::new();
-            for (number, line) in lines.lines().enumerate() {
-                let line: Line<K::Item> =
-                    serde_json::from_str(line).map_err(|error| (number + 1, error))?;
-                items.insert(line.id, line.item);
-            }
+        ) -> Result<Box<dyn Environment>, BadLine> {
+            let (ground, items) = read_lines(ground, lines)?;
             Ok(Box::new(GeneratedWorld::<K>::new(spec, part, ground, items)))
         }
         dispatch!(self, read(spec, part, ground, lines))

@@ -70,13 +70,73 @@ pub enum Source {
     },
 }
 
+/// What the items of a task are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum TaskWorld {
+    /// A generated environment.
+    Generated(WorldName),
+    /// Items and a scorer of a user ([`crate::custom`]).
+    Custom,
+}
+
+impl TaskWorld {
+    /// The name as in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Generated(world) => world.name(),
+            Self::Custom => crate::custom::NAME,
+        }
+    }
+
+    /// The version of what its items are written as.
+    pub fn version(self) -> u32 {
+        match self {
+            Self::Generated(world) => world.version(),
+            Self::Custom => crate::custom::VERSION,
+        }
+    }
+}
+
+impl From<WorldName> for TaskWorld {
+    fn from(world: WorldName) -> Self {
+        Self::Generated(world)
+    }
+}
+
+impl From<TaskWorld> for String {
+    fn from(world: TaskWorld) -> Self {
+        world.name().to_owned()
+    }
+}
+
+/// A name that no environment has.
+#[derive(Debug, thiserror::Error)]
+#[error("`{found}` is no environment; there are {}, {}", .known.join(", "), crate::custom::NAME)]
+pub struct UnknownWorld {
+    found: String,
+    known: [&'static str; WorldName::ALL.len()],
+}
+
+impl TryFrom<String> for TaskWorld {
+    type Error = UnknownWorld;
+    fn try_from(found: String) -> Result<Self, UnknownWorld> {
+        if found == crate::custom::NAME {
+            return Ok(Self::Custom);
+        }
+        let world = WorldName::ALL.into_iter().find(|world| world.name() == found);
+        let known = WorldName::ALL.map(WorldName::name);
+        world.map(Self::Generated).ok_or(UnknownWorld { found, known })
+    }
+}
+
 /// `task.toml` as it is written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TaskFile {
     id: TaskId,
     level: u8,
-    world: WorldName,
+    world: TaskWorld,
     kind: TaskKind,
     direction: Direction,
     failure_score: f64,
@@ -113,7 +173,7 @@ pub struct TaskSpec {
     /// 1: a verifier; 2: a judge; 3: an environment of many turns.
     pub level: u8,
     /// The environment that its items are of.
-    pub world: WorldName,
+    pub world: TaskWorld,
     /// One answer, or an episode of turns.
     pub kind: TaskKind,
     /// Which scores are better.
@@ -171,7 +231,7 @@ impl TaskSpec {
         Self {
             id,
             level: outline.level,
-            world,
+            world: world.into(),
             kind: outline.kind,
             direction: Direction::Higher,
             failure_score: 0.0,

@@ -16,6 +16,7 @@ use crate::kind::Scale;
 use crate::name::WorldName;
 use crate::part::Part;
 use crate::pool::{self, POOL, PoolSource, RawRow};
+use crate::spec::TaskWorld;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
@@ -89,7 +90,7 @@ pub struct SuiteEntry {
     /// Name of the task, and of its folder.
     pub id: TaskId,
     /// Its environment.
-    pub world: WorldName,
+    pub world: TaskWorld,
     /// The version of the generator.
     pub version: u32,
 }
@@ -98,9 +99,22 @@ pub struct SuiteEntry {
 #[serde(deny_unknown_fields)]
 struct SuiteFile {
     version: u32,
-    request: SuiteRequest,
+    /// None of tasks of a user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request: Option<SuiteRequest>,
     tasks: Vec<SuiteEntry>,
     hashes: BTreeMap<Utf8PathBuf, String>,
+}
+
+/// What a suite is to consist of.
+#[derive(Debug)]
+pub(crate) struct SuiteFiles {
+    pub(crate) request: Option<SuiteRequest>,
+    pub(crate) tasks: Vec<SuiteEntry>,
+    /// What is in its files, by path.
+    pub(crate) bytes: BTreeMap<Utf8PathBuf, Vec<u8>>,
+    /// Files that are copied, by path.
+    pub(crate) copies: BTreeMap<Utf8PathBuf, Utf8PathBuf>,
 }
 
 /// A suite on disk.
@@ -156,8 +170,16 @@ impl SuiteRequest {
     /// The bytes of every file of the suite, by path. They depend on the request alone.
     ///
     /// # Errors
-    /// [`GenerateError`].
-    pub fn render(&self) -> Result<BTreeMap<Utf8PathBuf, Vec<u8>>, GenerateError> {
+    /// [`SuiteError::Generate`].
+    pub fn render(&self) -> Result<BTreeMap<Utf8PathBuf, Vec<u8>>, SuiteError> {
+        let files = self.files()?;
+        let record = files.record(files.hashes(None)?);
+        let mut bytes = files.bytes;
+        bytes.insert(SUITE_FILE.into(), record);
+        Ok(bytes)
+    }
+
+    fn files(&self) -> Result<SuiteFiles, GenerateError> {
         let mut bytes = BTreeMap::new();
         let mut tasks = Vec::new();
         let mut raw: BTreeMap<PoolSource, Vec<RawRow>> = BTreeMap::new();
@@ -183,16 +205,13 @@ impl SuiteRequest {
             bytes.insert(folder.join(SPEC), spec.to_toml().into_bytes());
             let page = world.describe(self.scale);
             bytes.insert(folder.join(DESCRIPTION), page.into_bytes());
-            tasks.push(SuiteEntry { id: spec.id, world, version: world.version() });
+            let version = world.version();
+            tasks.push(SuiteEntry { id: spec.id, world: world.into(), version });
         }
         if !raw.is_empty() {
             bytes.extend(pool::render(raw, self.scale, self.seed));
         }
-        let hash = |bytes: &Vec<u8>| blake3::hash(bytes).to_hex().to_string();
-        let hashes = bytes.iter().map(|(path, bytes)| (path.clone(), hash(bytes))).collect();
-        let file = SuiteFile { version: SUITE_VERSION, request: *self, tasks, hashes };
-        bytes.insert(SUITE_FILE.into(), (as_text(&file) + "\n").into_bytes());
-        Ok(bytes)
+        Ok(SuiteFiles { request: Some(*self), tasks, bytes, copies: BTreeMap::new() })
     }
 
     /// Makes the suite in the folder `out`, which appears when it is complete.
@@ -203,14 +222,56 @@ impl SuiteRequest {
         if out.exists() {
             return Err(SuiteError::Exists(out.to_owned()));
         }
-        let bytes = self.render()?;
+        self.files()?.write(out)
+    }
+}
+
+impl SuiteFiles {
+    /// The hash of every file, by path: of what is copied as it is in the folder `copied`, or if there
+    /// is none, as it is where it comes from.
+    fn hashes(&self, copied: Option<&Utf8Path>) -> std::io::Result<BTreeMap<Utf8PathBuf, String>> {
+        let written = self
+            .bytes
+            .iter()
+            .map(|(path, bytes)| (path.clone(), blake3::hash(bytes).to_hex().to_string()));
+        let mut hashes: BTreeMap<Utf8PathBuf, String> = written.collect();
+        for (path, from) in &self.copies {
+            let place = copied.map_or_else(|| from.clone(), |folder| folder.join(path));
+            hashes.insert(path.clone(), hash_of(&place)?);
+        }
+        Ok(hashes)
+    }
+
+    /// The record that makes a folder with these files a suite.
+    fn record(&self, hashes: BTreeMap<Utf8PathBuf, String>) -> Vec<u8> {
+        let (request, tasks) = (self.request, self.tasks.clone());
+        let file = SuiteFile { version: SUITE_VERSION, request, tasks, hashes };
+        (as_text(&file) + "\n").into_bytes()
+    }
+
+    /// Whether the suite was made of the same.
+    pub(crate) fn are_of(&self, suite: &Suite) -> Result<bool, SuiteError> {
+        Ok(self.tasks == suite.file.tasks && self.hashes(None)? == suite.file.hashes)
+    }
+
+    /// Writes the suite into the folder `out`, which appears when it is complete.
+    pub(crate) fn write(&self, out: &Utf8Path) -> Result<Suite, SuiteError> {
+        if out.exists() {
+            return Err(SuiteError::Exists(out.to_owned()));
+        }
         let building = files::temporary_neighbour(out);
-        let written = bytes.iter().try_for_each(|(path, bytes)| {
-            let path = building.join(path);
-            fs::create_dir_all(path.parent().unwrap_or(&building))?;
-            files::write_atomic(&path, bytes)
-        });
-        if let Err(error) = written.and_then(|()| fs::rename(&building, out)) {
+        let write = || -> std::io::Result<()> {
+            for (path, bytes) in &self.bytes {
+                files::write_atomic(&with_folder(&building, path)?, bytes)?;
+            }
+            for (path, from) in &self.copies {
+                fs::copy(from, with_folder(&building, path)?)?;
+            }
+            let record = self.record(self.hashes(Some(&building))?);
+            files::write_atomic(&building.join(SUITE_FILE), &record)?;
+            fs::rename(&building, out)
+        };
+        if let Err(error) = write() {
             // The first error is the one worth reporting.
             let _ = fs::remove_dir_all(&building);
             return Err(error.into());
@@ -219,9 +280,23 @@ impl SuiteRequest {
     }
 }
 
+/// The place of a file in a folder, whose folder is made.
+fn with_folder(folder: &Utf8Path, path: &Utf8Path) -> std::io::Result<Utf8PathBuf> {
+    let path = folder.join(path);
+    fs::create_dir_all(path.parent().unwrap_or(folder))?;
+    Ok(path)
+}
+
+/// The hash of a file.
+fn hash_of(path: &Utf8Path) -> std::io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    std::io::copy(&mut fs::File::open(path)?, &mut hasher)?;
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
 /// A line of JSON that is in every sealed file and nowhere else, so that a copy of a sealed file
 /// is found by it.
-fn canary(task: &TaskId, seed: u64) -> String {
+pub(crate) fn canary(task: &TaskId, seed: u64) -> String {
     let stream = Stream::root(seed).child("worlds").child("canary").child(task.as_str());
     let words: Vec<String> =
         (0..4).map(|index| format!("{:016x}", stream.index(index).seed())).collect();
@@ -246,9 +321,9 @@ impl Suite {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// What the suite was made from.
-    pub fn request(&self) -> &SuiteRequest {
-        &self.file.request
+    /// What the suite was made from; `None` of tasks of a user.
+    pub fn request(&self) -> Option<&SuiteRequest> {
+        self.file.request.as_ref()
     }
 
     /// Its tasks.
@@ -286,9 +361,7 @@ impl Suite {
     /// [`SuiteError::Damaged`] naming the first file that is missing or differs.
     pub fn check_files(&self) -> Result<(), SuiteError> {
         for (path, expected) in &self.file.hashes {
-            let bytes = fs::read(self.path.join(path));
-            let is_same =
-                bytes.is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == expected);
+            let is_same = hash_of(&self.path.join(path)).is_ok_and(|found| found == *expected);
             if !is_same {
                 return Err(SuiteError::Damaged(path.clone()));
             }

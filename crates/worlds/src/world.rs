@@ -17,7 +17,7 @@ use tasks::task::TaskId;
 
 /// Wall time of an episode, generation included. Replies take microseconds, so it bounds the policy
 /// alone, and only stops one that hangs.
-const WALL_LIMIT: Duration = Duration::from_hours(1);
+pub(crate) const WALL_LIMIT: Duration = Duration::from_hours(1);
 
 /// A [`World`] whose items can be listed, solved and shown, whatever its kind.
 pub trait Environment: World {
@@ -46,7 +46,8 @@ pub trait Environment: World {
     /// another kind.
     fn score(&self, verdicts: &[&EnvironmentVerdict]) -> Option<f64>;
 
-    /// The turns of an oracle, which earn full marks; `None` if there is no such item.
+    /// The turns of an oracle, which earn full marks; `None` if there is no such item, or nobody knows
+    /// an answer.
     fn solve(&self, item: &TaskId) -> Option<Vec<String>>;
 
     /// The turns of an expert that knows no more than the prompt and the replies; `None` if there

@@ -15,7 +15,8 @@ use tasks::stream::Stream;
 use tasks::task::TaskId;
 use worlds::grams::{grams, words};
 use worlds::{
-    Environment, Part, PoolSource, Scale, SuiteName, SuiteRequest, WorldName, demonstrate,
+    Environment, Part, PoolSource, Scale, SuiteName, SuiteRequest, TaskWorld, WorldName,
+    demonstrate,
 };
 
 const REQUEST: SuiteRequest =
@@ -43,6 +44,13 @@ fn environments() -> Vec<Box<dyn Environment>> {
         [task.train().unwrap(), sealed.dev().unwrap(), sealed.test().unwrap()]
     });
     parts.collect()
+}
+
+fn name_of(world: &dyn Environment) -> WorldName {
+    match world.spec().world {
+        TaskWorld::Generated(name) => name,
+        TaskWorld::Custom => panic!("the suite has no task of a user"),
+    }
 }
 
 /// The same with what runs programs.
@@ -73,7 +81,7 @@ fn is_playable(world: &dyn Environment) -> bool {
     match world.open(world.items()[0]) {
         Ok(_) => true,
         Err(fault @ EpisodeFault::MissingModule { .. }) => {
-            let file = match world.spec().world.pool_source().unwrap() {
+            let file = match name_of(world).pool_source().unwrap() {
                 PoolSource::Chemistry => "requirements-chemistry.txt",
                 PoolSource::Tables => "requirements-charts.txt",
                 other => panic!("{other:?} needs no package"),
@@ -252,7 +260,7 @@ fn mistakes_of_form_are_told_apart() {
         assert_eq!(verdict.tags.last().unwrap(), mistake, "{task} {text:?}");
         assert_eq!(verdict.reward, 0.0);
     }
-    let of = |task| worlds.iter().find(|world| world.spec().world == task).unwrap();
+    let of = |task| worlds.iter().find(|world| name_of(&***world) == task).unwrap();
     let world = of(WorldName::MolEdit);
     if is_playable(&**world) {
         for (text, mistake) in [
@@ -355,10 +363,10 @@ fn the_pool_has_nothing_that_a_sealed_item_is_made_from() {
         }
     }
     for world in environments().iter().filter(|world| world.part().is_sealed()) {
-        let pool = &pool[&world.spec().world.pool_source().unwrap()];
+        let pool = &pool[&name_of(&**world).pool_source().unwrap()];
         for item in world.items() {
             let question = world.question(item).unwrap();
-            let own = match world.spec().world {
+            let own = match name_of(&**world) {
                 WorldName::Aime => question,
                 WorldName::Finqa => question.lines().next().unwrap().to_owned(),
                 WorldName::Par4pc | WorldName::Noc4pc | WorldName::Pi4pc => {

@@ -159,7 +159,7 @@ fn demonstrations_earn_much_and_are_made_of_training_items_alone() {
         }
         if world.part() == Part::Train {
             // The expert of the shop buys what fits by its title; the others see all they need.
-            let least = if world.spec().world == WorldName::Shop { 0.7 } else { 1.0 };
+            let least = if world.spec().world == WorldName::Shop.into() { 0.7 } else { 1.0 };
             let mean = rewards.iter().sum::<f64>() / rewards.len() as f64;
             assert!(mean >= least, "{}: {mean}", world.spec().id);
         }
@@ -248,7 +248,7 @@ fn scores_are_shares_and_do_not_depend_on_the_order_of_verdicts() {
         assert!((0.0..=1.0).contains(&score));
         let mean = verdicts.iter().map(|verdict| verdict.score).sum::<f64>() / 40.0;
         let is_mean = (score - mean).abs() < 1e-12;
-        assert!(is_mean || world.spec().world == WorldName::Instructions, "{score} {mean}");
+        assert!(is_mean || world.spec().world == WorldName::Instructions.into(), "{score} {mean}");
         assert_eq!(world.score(&[]), None);
     }
 }

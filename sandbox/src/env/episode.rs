@@ -190,6 +190,14 @@ pub enum EpisodeFault {
         /// The command that installs it.
         install: &'static str,
     },
+    /// The scorer that a user wrote for a task failed, or said what is no score.
+    #[error("the scorer of item {item} failed, which is no mistake of the policy: {why}")]
+    Scorer {
+        /// The item.
+        item: TaskId,
+        /// What happened.
+        why: String,
+    },
     /// The task's grader takes whole submissions only.
     #[error(
         "task {0} is graded on all its test rows at once, so `Score` can only check \

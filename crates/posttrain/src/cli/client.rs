@@ -21,6 +21,13 @@ pub(super) struct ServerArgs {
     token: Option<String>,
 }
 
+impl ServerArgs {
+    /// A server of this process.
+    pub(super) fn new(url: String, token: String) -> Self {
+        Self { url, token: Some(token) }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(super) struct SubmitArgs {
     /// The model: a folder below `output/`.

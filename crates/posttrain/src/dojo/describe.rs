@@ -7,6 +7,7 @@ use fs_err as fs;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use tasks::files::files_below;
 
 /// Rows of a file that are shown.
 const SAMPLES: usize = 3;
@@ -137,20 +138,6 @@ fn entries(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, std::io::Error> {
     }
     paths.sort();
     Ok(paths)
-}
-
-/// The files below a folder, in order. Links are not followed.
-fn files_below(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, std::io::Error> {
-    let mut files = Vec::new();
-    for path in entries(folder)? {
-        let kind = fs::symlink_metadata(&path)?.file_type();
-        if kind.is_dir() {
-            files.extend(files_below(&path)?);
-        } else if kind.is_file() {
-            files.push(path);
-        }
-    }
-    Ok(files)
 }
 
 fn content(path: &Utf8Path) -> Result<Content, DescribeError> {

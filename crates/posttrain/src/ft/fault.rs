@@ -22,6 +22,17 @@ pub enum FtFault {
     /// The task has no public items to compare answers with.
     #[error("the task `{0}` has no public items; a task needs some, as examples of its form")]
     NoExamples(String),
+    /// The scorer of a user is not content with an example of the user.
+    #[error(
+        "the scorer gives {reward:.3} to the answer of the example `{item}`, which is to earn 1; mend one \
+         of both"
+    )]
+    Example {
+        /// The item.
+        item: String,
+        /// What it earns.
+        reward: f64,
+    },
     /// An answer could not be judged.
     #[error("failed to have the task read an answer")]
     Episode(#[from] EpisodeFault),

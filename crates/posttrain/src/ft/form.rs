@@ -17,6 +17,8 @@ use worlds::{Environment, Runner, TaskFolder};
 const PROGRAMS: usize = 8;
 /// Where an answer begins, in any of the forms that tasks ask for.
 const ANSWERS: [&str; 4] = [r"\boxed{", "{\"", "Final Answer:", "Answer:"];
+/// Full marks, but for rounding.
+const FULL: f64 = 0.999;
 /// Where a program begins. It is an answer, or steps that are no words.
 const PROGRAM: &str = "```";
 
@@ -86,6 +88,26 @@ impl AnswerForm {
     /// Whether answers have reasoning: the examples do.
     pub fn wants_reasoning(&self, words: usize) -> bool {
         self.examples.iter().all(|example| has_reasoning(&example.answer, words))
+    }
+
+    /// Whether the task's scorer gives full marks to the examples, and can say something of nothing: of a
+    /// scorer that a user wrote.
+    ///
+    /// # Errors
+    /// [`FtFault::Example`] for the first example that has less, [`FtFault::Episode`] if the scorer fails.
+    pub fn check_scorer(&self) -> Result<(), FtFault> {
+        for item in self.world.items() {
+            let answer = self.world.expert(item).and_then(|turns| turns.into_iter().next());
+            for text in [answer.as_deref().unwrap_or_default(), ""] {
+                let mut play = self.world.open(item)?;
+                play.respond(text)?;
+                let reward = play.close()?.reward.total();
+                if reward < FULL && !text.is_empty() {
+                    return Err(FtFault::Example { item: item.to_string(), reward });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// How many of so many answers are worth reading.

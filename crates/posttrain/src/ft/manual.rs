@@ -42,7 +42,7 @@ impl Planner for Manual {
             [] => Ok(Scripted::first(briefing, recipe)),
             [first] => {
                 let change = refinement(first);
-                let refined = changed(&first.proposal, change, recipe, briefing);
+                let refined = changed(&first.proposal, change, &recipe, briefing);
                 let mut refined = refined.ok_or_else(over)?;
                 // Data that was never trained on with success is made anew.
                 let keeps = briefing.parent().is_some();

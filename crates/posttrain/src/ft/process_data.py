@@ -242,6 +242,46 @@ def chemistry(subset):
     return keep("has steps", found, has_steps)
 
 
+def conversation(messages):
+    # The question and the answer of a conversation of one turn; of others nothing.
+    texts = [it["content"] for it in messages if it["role"] != "system"]
+    roles = [it["role"] for it in messages if it["role"] != "system"]
+    return texts if roles == ["user", "assistant"] else None
+
+
+def question_and_answer(row):
+    # Of a row in one of the forms that people write.
+    if "messages" in row:
+        return conversation(row["messages"])
+    if "instruction" in row and "output" in row:
+        more = row.get("input")
+        return [f"{row['instruction']}\n{more}" if more else row["instruction"], row["output"]]
+    for question, answer in (("prompt", "completion"), ("question", "answer")):
+        if question in row and answer in row:
+            return [row[question], row[answer]]
+    return None
+
+
+def rows_of(source):
+    global raw
+    rows = []
+    for name in PLAN["files"][source]:
+        with open(f"data/{source}/{name}", encoding="utf-8", newline="") as file:
+            if name.endswith(".csv"):
+                rows += csv.DictReader(file)
+            elif name.endswith(".json"):
+                rows += json.load(file)
+            else:
+                rows += [json.loads(line) for line in file if line.strip()]
+    raw += len(rows)
+
+    def is_whole(pair):
+        return pair is not None and all(isinstance(text, str) and text.strip() for text in pair)
+
+    pairs = keep("has a question and an answer", [question_and_answer(row) for row in rows], is_whole)
+    return [{"instruction": question, "system": SYSTEM, "output": answer} for question, answer in pairs]
+
+
 def ordered(samples, rule, stream):
     stream.shuffle(samples)
     if rule == "difficulty":
@@ -275,7 +315,11 @@ SOURCES = {
 stream = random.Random(PLAN["seed"])
 chosen = []
 for part in PLAN["sources"]:
-    samples = unseen(SOURCES[part["source"]](part.get("subset")))
+    if PLAN["form"] == "rows":
+        samples = rows_of(part["source"])
+    else:
+        samples = SOURCES[part["source"]](part.get("subset"))
+    samples = unseen(samples)
     if PLAN["most_words"] is not None:
 
         def short(it):

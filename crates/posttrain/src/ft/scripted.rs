@@ -1,6 +1,8 @@
 //! A planner without a model: a table from what went wrong to the next change.
 //!
-//! It knows the tasks of the suite `ftdojo`, whose raw data has, or can be given, reasoning by code alone. It is the measure for planners that ask a model, and makes every test of the loop possible.
+//! It knows the tasks of the suite `ftdojo`, whose raw data has, or can be given, reasoning by code alone,
+//! and those of users whose raw data is questions with answers. It is the measure for planners that ask a
+//! model, and makes every test of the loop possible.
 
 use super::check::{Check, CheckOutcome, ErrorClass, Rejection};
 use super::diagnosis::{Diagnosis, Evaluated, Gap, GapKind};
@@ -11,14 +13,20 @@ use super::planner::{Briefing, Opinion, Planner, Revision};
 use super::proposal::{
     DataProposal, Focus, Proposal, SamplingRule, SourceShare, Synthesis, Teacher,
 };
+use crate::dojo::{Content, DatasetInfo, FileInfo, SourceInfo};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tasks::json::sorted;
-use worlds::WorldName;
 use worlds::score::Mistake;
+use worlds::{TaskWorld, WorldName};
 
 /// The script without its plan.
 const SCRIPT: &str = include_str!("process_data.py");
+/// What the script calls raw data whose rows are questions with answers.
+const ROWS: &str = "rows";
+/// The columns of such rows; the script knows the same.
+const FORMS_OF_ROWS: [&[&str]; 4] =
+    [&["messages"], &["instruction", "output"], &["prompt", "completion"], &["question", "answer"]];
 /// The form of a filter that drops long answers.
 const SHORT: (&str, &str) = ("answers of at most ", " words");
 /// Passes over the samples at first, and what doubling and halving keep to.
@@ -42,9 +50,9 @@ const MANY: f64 = 0.2;
 pub struct Scripted;
 
 /// What a task is trained on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Recipe {
-    source: &'static str,
+    sources: Vec<String>,
     subset: Option<&'static str>,
     /// The form of its answers, for the script.
     form: &'static str,
@@ -54,17 +62,15 @@ pub(super) struct Recipe {
 
 impl Recipe {
     fn of(world: WorldName) -> Option<Self> {
-        let tables =
-            |subset, form, beside| Self { source: "tables", subset: Some(subset), form, beside };
-        let raw =
-            |source, subset| Self { source, subset: Some(subset), form: "json", beside: None };
+        let of = |source: &str, subset, form, beside| {
+            let sources = vec![source.to_owned()];
+            Self { sources, subset, form, beside }
+        };
+        let tables = |subset, form, beside| of("tables", Some(subset), form, beside);
+        let raw = |source, subset| of(source, Some(subset), "json", None);
         Some(match world {
-            WorldName::Aime => {
-                Self { source: "mathematics", subset: None, form: "boxed", beside: None }
-            }
-            WorldName::Finqa => {
-                Self { source: "finance", subset: None, form: "choice", beside: None }
-            }
+            WorldName::Aime => of("mathematics", None, "boxed", None),
+            WorldName::Finqa => of("finance", None, "choice", None),
             WorldName::TableNr => tables("NumericalReasoning", "final", Some("mathematics")),
             WorldName::TableFc => tables("FactChecking", "final", None),
             WorldName::TableDa => tables("DataAnalysis", "final", None),
@@ -79,6 +85,25 @@ impl Recipe {
             _ => return None,
         })
     }
+
+    /// For a task of a user: all sources that have questions with answers.
+    fn of_rows(pool: &DatasetInfo) -> Option<Self> {
+        let has_rows = |source: &&SourceInfo| !files_of_rows(source).is_empty();
+        let sources: Vec<String> =
+            pool.sources.iter().filter(has_rows).map(|source| source.name.clone()).collect();
+        (!sources.is_empty()).then_some(Self { sources, subset: None, form: ROWS, beside: None })
+    }
+}
+
+/// The files of a source whose rows are questions with answers, in a form that the script knows.
+fn files_of_rows(source: &SourceInfo) -> Vec<&str> {
+    let has_rows = |file: &&FileInfo| match &file.content {
+        Content::Table { columns, .. } => FORMS_OF_ROWS
+            .iter()
+            .any(|keys| keys.iter().all(|key| columns.iter().any(|column| column.name == *key))),
+        Content::Other => false,
+    };
+    source.files.iter().filter(has_rows).map(|file| file.path.as_str()).collect()
 }
 
 /// A change of the table.
@@ -161,26 +186,35 @@ impl Scripted {
     }
 
     pub(super) fn recipe(briefing: &Briefing<'_>) -> Result<Recipe, Rejection> {
-        Recipe::of(briefing.task.world).ok_or_else(|| {
-            let task = &briefing.task.id;
-            planner(format!(
-                "the scripted planner knows no script for `{task}`; give a planner that asks a model"
-            ))
-        })
+        let task = &briefing.task.id;
+        match briefing.task.world {
+            TaskWorld::Generated(world) => Recipe::of(world).ok_or_else(|| {
+                planner(format!(
+                    "the scripted planner knows no script for `{task}`; give a planner that asks a model"
+                ))
+            }),
+            TaskWorld::Custom => Recipe::of_rows(briefing.pool).ok_or_else(|| {
+                let forms = FORMS_OF_ROWS.map(|keys| format!("`{}`", keys.join("` and `")));
+                planner(format!(
+                    "no file of the raw data has rows that the scripted planner can use, which have {}; \
+                     bring some into such a form, or give a planner that asks a model",
+                    forms.join(", or ")
+                ))
+            }),
+        }
     }
 
     /// The proposal that everything begins with.
     pub(super) fn first(briefing: &Briefing<'_>, recipe: Recipe) -> Proposal {
-        let Recipe { source, subset, .. } = recipe;
+        let Recipe { sources, subset, .. } = recipe;
+        let share = 1.0 / sources.len() as f64;
+        let names = sources.join("`, `");
+        let of = |source: String| SourceShare { source, subset: subset.map(str::to_owned), share };
         Proposal {
-            reason: format!("`{source}` has what the task asks for, and its flaws can be filtered"),
+            reason: format!("`{names}` has what the task asks for, and its flaws can be filtered"),
             focus: Focus::Both,
             data: DataProposal {
-                sources: vec![SourceShare {
-                    source: source.to_owned(),
-                    subset: subset.map(str::to_owned),
-                    share: 1.0,
-                }],
+                sources: sources.into_iter().map(of).collect(),
                 filters: vec!["has steps in words, once each".to_owned()],
                 sampling: SamplingRule::Quality,
                 synthesis: Synthesis { teacher: Teacher::None, what: String::new() },
@@ -199,7 +233,7 @@ impl Scripted {
 impl Planner for Scripted {
     fn propose(&mut self, briefing: &Briefing<'_>) -> Result<Proposal, StageError> {
         let recipe = Self::recipe(briefing)?;
-        let first = Self::first(briefing, recipe);
+        let first = Self::first(briefing, recipe.clone());
         let parent = briefing.parent();
         let is_new = |proposal: &Proposal| {
             !briefing.experiments.iter().any(|earlier| proposal.repeats(&earlier.proposal))
@@ -211,7 +245,7 @@ impl Planner for Scripted {
         let from = parent.or(briefing.experiments.last()).map_or(&first, |it| &it.proposal);
         let expects = parent.and_then(Experiment::evaluated).unwrap_or(briefing.baseline).primary;
         for (change, why) in table(briefing, parent) {
-            let Some(mut proposal) = changed(from, change, recipe, briefing) else { continue };
+            let Some(mut proposal) = changed(from, change, &recipe, briefing) else { continue };
             proposal.focus = match (parent, change.is_of_training()) {
                 (None, _) => Focus::Both,
                 (Some(_), true) => Focus::Training,
@@ -241,6 +275,12 @@ impl Planner for Scripted {
             .filter(|source| source.name == "finance")
             .flat_map(|source| source.files.iter().map(|file| file.path.as_str()))
             .collect();
+        let files: BTreeMap<&str, Vec<&str>> = briefing
+            .pool
+            .sources
+            .iter()
+            .map(|source| (source.name.as_str(), files_of_rows(source)))
+            .collect();
         let example = |FormExample { system, answer, .. }: &FormExample| json!([system, answer]);
         let examples: Vec<Value> = briefing.form.of_each_system().map(example).collect();
         let plan = json!({
@@ -253,6 +293,7 @@ impl Planner for Scripted {
             "examples": examples,
             "seed": briefing.seed,
             "exams": exams,
+            "files": files,
         });
         // A text of JSON is a text of Python too.
         let text = Value::from(sorted(plan).to_string()).to_string();
@@ -383,7 +424,7 @@ impl Change {
 pub(super) fn changed(
     from: &Proposal,
     change: Change,
-    recipe: Recipe,
+    recipe: &Recipe,
     briefing: &Briefing<'_>,
 ) -> Option<Proposal> {
     let mut proposal = from.clone();

@@ -28,4 +28,5 @@ mod runs;
 mod served;
 mod several;
 mod traces;
+mod tune;
 mod uses;

@@ -1,4 +1,4 @@
-"""Answers as `rl` does, for tests: `rl.py CONTROL schema sft`, `rl.py CONTROL sft --model M ...`.
+"""Answers as `rl` does, for tests: `rl.py CONTROL schema sft`, `sft --model M ...`, `eval --world W ...`.
 
 What it trains is the first weight of the base, which the tests' grader takes for the share of items that
 are won: it rises with the number of samples and updates. CONTROL/mode says what goes wrong instead.
@@ -130,6 +130,23 @@ def train(args, config, mode):
     print(folder)
 
 
+def evaluate(args):
+    with open(f"{args.world}/sealed/{args.part}.jsonl", encoding="utf-8") as file:
+        ids = [json.loads(line)["id"] for line in file if '"canary"' not in line]
+    folder = args.policy.partition("=")[2]
+    with open(f"{folder}/model.safetensors", "rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        begin, _ = json.loads(file.read(length))["model.embed_tokens.weight"]["data_offsets"]
+        file.seek(8 + length + begin)
+        (share,) = struct.unpack("<f", file.read(4))
+    won = round(share * len(ids))
+    items = [
+        {"id": name, "score": float(place < won), "tags": [] if place < won else ["wrong"]}
+        for place, name in enumerate(ids)
+    ]
+    print(json.dumps({"score": won / len(ids), "items": items}))
+
+
 def write_weights(base, folder, samples, steps):
     with open(f"{base}/model.safetensors", "rb") as file:
         weights = bytearray(file.read())
@@ -147,7 +164,7 @@ def main():
     parser.add_argument("control")
     parser.add_argument("command")
     parser.add_argument("what", nargs="?")
-    for name in ("model", "data", "config", "out", "device"):
+    for name in ("model", "data", "config", "out", "device", "world", "part", "policy"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--max-samples", type=int)
@@ -162,6 +179,9 @@ def main():
     if args.command == "schema":
         with open(f"{HERE}/sft_schema.json") as file:
             print(file.read())
+        return
+    if args.command == "eval":
+        evaluate(args)
         return
     config = settings(args)
     if args.dry_run:

@@ -1,0 +1,265 @@
+//! A user's task as a suite on disk: its items split and sealed, its raw data beside them.
+
+use super::row::CustomRow;
+use super::world::{CustomItem, Shared};
+use super::{NAME, VERSION};
+use crate::folder::{CANARY, DESCRIPTION, GROUND, PUBLIC, SEALED, SPEC};
+use crate::generate::as_text;
+use crate::grams::{GRAM, grams, words};
+use crate::kind::Sizes;
+use crate::name::Line;
+use crate::part::{Part, item_id};
+use crate::pool::POOL;
+use crate::spec::{Direction, Limits, Sampling, Source, TaskKind, TaskSpec, TaskWorld};
+use crate::suite::{Suite, SuiteEntry, SuiteError, SuiteFiles, canary};
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use std::collections::{BTreeMap, HashSet};
+use tasks::files::files_below;
+use tasks::json::sorted;
+use tasks::task::{TaskError, TaskId};
+
+/// Sealed items of a part, at least: fewer tell nothing.
+const LEAST: usize = 5;
+/// Places that are named.
+const NAMED: usize = 5;
+
+/// A task of a user.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CustomTask {
+    /// Its name.
+    pub id: TaskId,
+    /// What the model is to do, as its system message and as the page that agents read.
+    pub objective: String,
+    /// The source of the scorer.
+    pub scorer: String,
+    /// The items. Those with an answer are public; the others are split into two sealed parts.
+    pub rows: Vec<CustomRow>,
+    /// The folder of raw data, whose folders are its sources; `None` without.
+    pub pool: Option<Utf8PathBuf>,
+    /// Tokens of a conversation and of an answer.
+    pub limits: Limits,
+    /// Items of either sealed part, at most.
+    pub most: usize,
+    /// The seed of the split.
+    pub seed: u64,
+}
+
+/// Why a task cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CustomTaskError {
+    /// A text is blank.
+    #[error("the {0} is blank")]
+    Blank(&'static str),
+    /// No item has an answer.
+    #[error(
+        "no item has an `answer`: give one that earns full marks to some items, which then show what \
+         answers look like and are not scored on"
+    )]
+    NoExample,
+    /// There are too few items.
+    #[error(
+        "{found} items without an `answer` are there to score on, and {} are needed at least",
+        2 * LEAST
+    )]
+    TooFew {
+        /// How many there are.
+        found: usize,
+    },
+    /// Items are in the raw data.
+    #[error(
+        "{count} of the items to score on are in the raw data word for word, such as in {}; take them \
+         out of one of both, or models learn the answers by heart",
+        .places.join(", ")
+    )]
+    InPool {
+        /// How many.
+        count: usize,
+        /// The first files with such an item.
+        places: Vec<String>,
+    },
+    /// The name leaves no room for those of items.
+    #[error("the name of the task is too long for the names of its items")]
+    Id(#[from] TaskError),
+    /// A file could not be read.
+    #[error("failed to read the raw data")]
+    Io(#[from] std::io::Error),
+    /// The suite could not be written.
+    #[error(transparent)]
+    Suite(#[from] SuiteError),
+}
+
+impl CustomTask {
+    /// Makes a suite with this task alone in the folder `out`, which appears when it is complete.
+    ///
+    /// # Errors
+    /// [`CustomTaskError`].
+    pub fn make(&self, out: &Utf8Path) -> Result<Suite, CustomTaskError> {
+        Ok(self.files()?.write(out)?)
+    }
+
+    /// Whether the suite was made from the same files and settings.
+    ///
+    /// # Errors
+    /// [`CustomTaskError`].
+    pub fn is_of(&self, suite: &Suite) -> Result<bool, CustomTaskError> {
+        Ok(self.files()?.are_of(suite)?)
+    }
+
+    fn files(&self) -> Result<SuiteFiles, CustomTaskError> {
+        let objective = self.objective.trim();
+        for (name, text) in [("objective", objective), ("scorer", &self.scorer)] {
+            if text.trim().is_empty() {
+                return Err(CustomTaskError::Blank(name));
+            }
+        }
+        let shared = Shared { system: objective.to_owned(), scorer: self.scorer.clone() };
+        let copies = self.copies()?;
+        let parts = self.split()?;
+        let sizes = Sizes {
+            train: parts[&Part::Train].len(),
+            dev: parts[&Part::Dev].len(),
+            test: parts[&Part::Test].len(),
+        };
+        let parts = with_evidence(parts, &copies)?;
+
+        let folder = Utf8Path::new(self.id.as_str());
+        let canary = canary(&self.id, self.seed);
+        let mut bytes = BTreeMap::new();
+        for (part, items) in parts {
+            let mut text = if part.is_sealed() { canary.clone() } else { String::new() };
+            for (number, item) in items.into_iter().enumerate() {
+                let id = item_id(&self.id, part, number)?;
+                text.push_str(&(as_text(&Line { id, item }) + "\n"));
+            }
+            let half = if part.is_sealed() { SEALED } else { PUBLIC };
+            bytes.insert(folder.join(half).join(format!("{part}.jsonl")), text.into_bytes());
+        }
+        let ground = (as_text(&shared) + "\n").into_bytes();
+        let hash = blake3::hash(&ground).to_hex().to_string();
+        bytes.insert(folder.join(PUBLIC).join(GROUND), ground);
+        bytes.insert(folder.join(SEALED).join(CANARY), canary.into_bytes());
+        let spec = self.spec(sizes, BTreeMap::from([(format!("{PUBLIC}/{GROUND}"), hash)]));
+        bytes.insert(folder.join(SPEC), spec.to_toml().into_bytes());
+        bytes.insert(folder.join(DESCRIPTION), format!("{objective}\n").into_bytes());
+        let entry = SuiteEntry { id: self.id.clone(), world: TaskWorld::Custom, version: VERSION };
+        Ok(SuiteFiles { request: None, tasks: vec![entry], bytes, copies })
+    }
+
+    fn spec(&self, items: Sizes, hashes: BTreeMap<String, String>) -> TaskSpec {
+        TaskSpec {
+            id: self.id.clone(),
+            level: 1,
+            world: TaskWorld::Custom,
+            kind: TaskKind::Static,
+            direction: Direction::Higher,
+            failure_score: 0.0,
+            objective: self.objective.trim().to_owned(),
+            output: "as in the examples".to_owned(),
+            limits: self.limits,
+            sampling: Sampling { temperature: 0.0 },
+            metric: format!("mean of the {NAME} scorer"),
+            threshold: 0.0,
+            items,
+            forbidden: vec!["sealed".to_owned()],
+            source: Source::Folder { hashes },
+        }
+    }
+
+    /// The files of the raw data, by their paths in the suite.
+    fn copies(&self) -> Result<BTreeMap<Utf8PathBuf, Utf8PathBuf>, CustomTaskError> {
+        let Some(pool) = &self.pool else { return Ok(BTreeMap::new()) };
+        let mut copies = BTreeMap::new();
+        for entry in pool.read_dir_utf8()? {
+            let folder = entry?.into_path();
+            if !folder.is_dir() {
+                continue;
+            }
+            for path in files_below(&folder)? {
+                let place = path.strip_prefix(pool).unwrap_or(&path);
+                copies.insert(Utf8Path::new(POOL).join(place), path.clone());
+            }
+        }
+        Ok(copies)
+    }
+
+    /// The items of each part. Sealed ones are ordered by a keyed hash, so that which part one is in
+    /// depends neither on the order of the file nor on how many more there are.
+    fn split(&self) -> Result<BTreeMap<Part, Vec<CustomItem>>, CustomTaskError> {
+        let is_example = |row: &&CustomRow| row.answer.is_some();
+        let (examples, mut sealed): (Vec<_>, Vec<_>) = self.rows.iter().partition(is_example);
+        if examples.is_empty() {
+            return Err(CustomTaskError::NoExample);
+        }
+        if sealed.len() < 2 * LEAST {
+            return Err(CustomTaskError::TooFew { found: sealed.len() });
+        }
+        let key = *blake3::hash(format!("worlds {NAME} {}", self.seed).as_bytes()).as_bytes();
+        sealed.sort_by_cached_key(|row| {
+            let row = serde_json::to_value(row).map(sorted).unwrap_or_default();
+            *blake3::keyed_hash(&key, row.to_string().as_bytes()).as_bytes()
+        });
+        let count = (sealed.len() / 2).min(self.most.max(LEAST));
+        let item = |row: &CustomRow| CustomItem {
+            prompt: row.prompt.clone(),
+            truth: row.truth.clone(),
+            answer: row.answer.clone(),
+            system: row.system.clone(),
+            evidence: None,
+        };
+        let of = |rows: &[&CustomRow]| rows.iter().copied().map(item).collect::<Vec<_>>();
+        Ok(BTreeMap::from([
+            (Part::Train, of(&examples)),
+            (Part::Dev, of(&sealed[..count])),
+            (Part::Test, of(&sealed[count..2 * count])),
+        ]))
+    }
+}
+
+/// Gives sealed items a window of words by which a copy of them is found: one that neither the raw data
+/// nor an example has.
+///
+/// # Errors
+/// [`CustomTaskError::InPool`] if the raw data has all windows of some.
+fn with_evidence(
+    mut parts: BTreeMap<Part, Vec<CustomItem>>,
+    copies: &BTreeMap<Utf8PathBuf, Utf8PathBuf>,
+) -> Result<BTreeMap<Part, Vec<CustomItem>>, CustomTaskError> {
+    let examples = parts[&Part::Train].iter();
+    let public: Vec<String> =
+        examples.map(|item| format!("{}\n{}", item.prompt, item.truth)).collect();
+    let mut taken: HashSet<[u8; 16]> = public.iter().flat_map(|text| grams(text)).collect();
+    let sealed = || parts.iter().filter(|(part, _)| part.is_sealed()).flat_map(|(_, items)| items);
+    let wanted: HashSet<[u8; 16]> = sealed().flat_map(|item| grams(&item.prompt)).collect();
+    let mut places: BTreeMap<&Utf8Path, HashSet<[u8; 16]>> = BTreeMap::new();
+    for (place, path) in copies {
+        // What is no text has no words.
+        let Ok(text) = String::from_utf8(fs::read(path)?) else { continue };
+        let found = text.lines().flat_map(grams).filter(|gram| wanted.contains(gram)).collect();
+        places.insert(place, found);
+    }
+    // Short prompts are common words: only long ones betray where they come from.
+    let is_long = |item: &&CustomItem| words(&item.prompt).len() >= GRAM;
+    let is_in = |item: &CustomItem, found: &HashSet<_>| grams(&item.prompt).is_subset(found);
+    let copied =
+        sealed().filter(is_long).filter(|item| places.values().any(|found| is_in(item, found)));
+    let count = copied.count();
+    if count > 0 {
+        let has_one = |found: &HashSet<_>| sealed().filter(is_long).any(|item| is_in(item, found));
+        let with = places.iter().filter(|(_, found)| has_one(found)).take(NAMED);
+        let places = with.map(|(place, _)| format!("`{place}`")).collect();
+        return Err(CustomTaskError::InPool { count, places });
+    }
+    taken.extend(places.into_values().flatten());
+    for items in parts.iter_mut().filter(|(part, _)| part.is_sealed()).map(|(_, items)| items) {
+        for item in items {
+            let words = words(&item.prompt);
+            let windows =
+                words.windows(GRAM.min(words.len()).max(1)).map(|window| window.join(" "));
+            item.evidence = windows
+                .filter(|_| words.len() >= GRAM)
+                .find(|window| grams(window).is_disjoint(&taken));
+        }
+    }
+    Ok(parts)
+}
