@@ -11,6 +11,7 @@ mod grading;
 mod model_files;
 mod model_folder;
 mod output;
+mod own_server;
 mod planner;
 mod react;
 mod recipe;

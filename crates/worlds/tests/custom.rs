@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use agents::play::{EpisodeFault, World as _};
+use agents::play::EpisodeFault;
 use agents::trajectory::{EnvironmentVerdict, EpisodeOutcome};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;

@@ -2,34 +2,57 @@
 
 use super::client::ServerArgs;
 use super::ft_agent::{FtAgentArgs, FtPlace, Served, tell, told};
-use super::{UsageError, exit, model_folder};
+use super::own_server::OwnServer;
+use super::{UsageError, exit, model_folder, output};
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::Args;
+use posttrain::ft::Trainer;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use worlds::Suite;
+use tasks::units::{ByteSize, Span};
+use worlds::{Suite, TaskSpec};
 
 #[derive(Debug, Args)]
+#[command(args_override_self = true)]
 pub(super) struct FtArgs {
-    /// The suite; its public half and its raw data are read.
+    /// The suite; with `--url` its public half and its raw data are enough.
     suite: Utf8PathBuf,
     /// The task.
     task: String,
     /// The base model: a folder in Hugging Face's form, or a run of `rl`, whose newest checkpoint it is.
     #[arg(long, value_name = "DIR", value_parser = model_folder::parser())]
     base: Utf8PathBuf,
-    /// The output folder of the server, where models are put.
-    #[arg(long, value_name = "DIR")]
-    output: Utf8PathBuf,
     /// The folder of the run; a run that is there goes on.
     #[arg(long, value_name = "DIR")]
     out: Utf8PathBuf,
+    /// Time for everything, training and scoring included. A server of somebody else's has its own.
+    #[arg(long, value_name = "TIME", default_value_t = Span::seconds(12 * 3600))]
+    budget: Span,
     #[command(flatten)]
     agent: FtAgentArgs,
-    #[command(flatten)]
-    server: ServerArgs,
+    /// A grading server of somebody else's (`posttrain serve`). Default: one in this process.
+    #[arg(long, env = "GRADING_SERVER_URL", requires = "output")]
+    url: Option<String>,
+    /// The token of that server. Better given in the environment.
+    #[arg(long, env = "GRADING_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+    /// The output folder of that server, where models are put.
+    #[arg(long, value_name = "DIR", requires = "url")]
+    output: Option<Utf8PathBuf>,
+    /// Flags from a file: `ftdojo-tiny`, `ftdojo-paper`, or a TOML file of your own whose keys are flags.
+    /// Flags that are given win.
+    // Replaced by those flags before this parser sees it.
+    #[arg(long, value_name = "NAME|FILE")]
+    config: Option<String>,
+    /// Print what would be run, and run nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// With `--dry-run`: what a GPU has, such as `141GiB`.
+    #[arg(long, value_name = "SIZE", requires = "dry_run")]
+    gpu_memory: Option<ByteSize>,
 }
 
 /// Set once the process is interrupted or asked to terminate.
@@ -43,15 +66,38 @@ pub(super) fn watch_signals() -> Result<Arc<AtomicBool>> {
 }
 
 pub(super) fn ft(args: &FtArgs) -> Result<u8> {
+    if args.config.is_some() {
+        return Err(UsageError("give --config once".to_owned()).into());
+    }
+    args.agent.check()?;
     let suite = Suite::open(&args.suite).context("failed to open the suite")?;
     let task = suite.task(&args.task)?;
     let pool = suite.pool().ok_or_else(|| {
         UsageError(format!("`{}` has no raw data; make a suite `ftdojo`", args.suite))
     })?;
+    if args.dry_run {
+        return dry_run(args, task.spec());
+    }
     let trainer = args.agent.trainer(&args.base)?;
-    let mut arena = Served { server: &args.server, output: &args.output, base: &trainer.base };
-    let place = FtPlace { task: &task, pool: &pool, trainer: &trainer, out: &args.out };
     let interrupted = watch_signals()?;
+    let (Some(url), Some(output)) = (&args.url, &args.output) else {
+        let own = OwnServer {
+            suite: &suite,
+            folder: &args.suite,
+            task: &args.task,
+            trainer: &trainer,
+            budget: args.budget,
+            agent: &args.agent,
+            out: &args.out,
+        };
+        return own.run(&interrupted);
+    };
+    let token = args.token.clone().ok_or_else(|| {
+        UsageError("the server asks for a token: set GRADING_TOKEN to that of the run".to_owned())
+    })?;
+    let server = ServerArgs::new(url.clone(), token);
+    let mut arena = Served { server: &server, output, base: &trainer.base };
+    let place = FtPlace { task: &task, pool: &pool, trainer: &trainer, out: &args.out };
     match told(args.agent.run(&place, &mut arena, &interrupted))? {
         Some(state) => {
             tell(&state)?;
@@ -59,4 +105,72 @@ pub(super) fn ft(args: &FtArgs) -> Result<u8> {
         }
         None => Ok(exit::INTERRUPTED),
     }
+}
+
+/// Prints what would be run: limits, commands, and what the trainer plans for a GPU.
+fn dry_run(args: &FtArgs, task: &TaskSpec) -> Result<u8> {
+    let FtArgs { agent, base, budget, out, .. } = args;
+    let settings = agent.settings()?;
+    let limits = &settings.limits;
+    let methods = serde_json::to_string(&limits.methods)?;
+    let accept = serde_json::to_string(&settings.accept)?;
+    let items = task.items;
+    let server = args.url.as_deref().unwrap_or("one in this process");
+    for (name, value) in [
+        (
+            "task",
+            format!(
+                "{}: {} dev and {} test items, scored as {}",
+                task.id, items.dev, items.test, task.metric
+            ),
+        ),
+        ("base", base.to_string()),
+        ("planner", agent.planner_name().to_owned()),
+        (
+            "budget",
+            format!("{} for everything, {} experiments at most", budget.in_words(), agent.loops),
+        ),
+        ("samples", format!("{} reach the trainer at most, by {methods}", limits.samples)),
+        (
+            "checks",
+            format!(
+                "debug run {}, mini-run {}, full data {}, {} drafts a proposal",
+                limits.debug_data, limits.mini_run, limits.data, limits.coder_rounds
+            ),
+        ),
+        ("accepted", accept),
+        ("server", server.to_owned()),
+    ] {
+        output::line(&format!("{name:9} {value}"))?;
+    }
+    // What an experiment runs, but for the base: it may be a name that is not here.
+    let trainer = Trainer { base: base.clone(), ..agent.trainer_of(base)? };
+    let program = trainer.program.join(" ");
+    let folder = out.join("agent/experiments/NNN");
+    output::line("\nan experiment runs")?;
+    for line in [
+        format!(
+            "{program} sft --model {base} --data {folder}/data.json --config {folder}/train.toml --out {folder}/sft"
+        ),
+        format!(
+            "{program} eval --world {}/{} --part dev --policy model=MODEL --json",
+            args.suite, task.id
+        ),
+    ] {
+        output::line(&format!("  {line}"))?;
+    }
+    let Some(memory) = args.gpu_memory else { return Ok(exit::SUCCESS) };
+    let (first, more) = trainer.program.split_first().context("no trainer is named")?;
+    let planned = Command::new(first)
+        .args(more)
+        .args(["plan", "--model", base.as_str(), "--memory", &memory.to_string()])
+        .output()
+        .with_context(|| format!("failed to start `{first}`"))?;
+    let text = String::from_utf8_lossy(&planned.stdout);
+    output::line(&format!("\nmemory on a GPU of {memory}:\n{}", text.trim_end()))?;
+    if !planned.status.success() {
+        let said = String::from_utf8_lossy(&planned.stderr);
+        return Err(UsageError(format!("`{program} plan` refused: {}", said.trim())).into());
+    }
+    Ok(exit::SUCCESS)
 }

@@ -5,7 +5,7 @@ use super::grading::this_program;
 use super::planner::{MANUAL, PlannerArgs, PlannerModel};
 use super::{UsageError, output};
 use anyhow::{Context as _, Result};
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use clap::Args;
 use fs_err as fs;
 use jail::exec::SandboxOptions;
@@ -24,6 +24,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use worlds::{TaskFolder, TaskWorld};
 
+/// The paper's settings by name.
+const PAPER: (&str, &str) =
+    ("ftdojo-paper", include_str!("../../../../configs/ftdojo-paper-settings.toml"));
 /// Time for an answer about the time.
 const QUICK: Duration = Duration::from_secs(30);
 /// What a folder of a model has that a server takes.
@@ -39,9 +42,9 @@ pub(super) struct FtAgentArgs {
     /// The seed of all draws.
     #[arg(long, default_value_t = 0)]
     pub(super) seed: u64,
-    /// A TOML file with limits, checks and the rule of acceptance.
-    #[arg(long, value_name = "FILE")]
-    settings: Option<Utf8PathBuf>,
+    /// Limits, checks and the rule of acceptance: `ftdojo-paper`, or a TOML file.
+    #[arg(long, value_name = "NAME|FILE")]
+    settings: Option<String>,
     /// The device, as the trainer calls it.
     #[arg(long, default_value = "auto")]
     pub(super) device: String,
@@ -63,17 +66,35 @@ pub(super) struct FtPlace<'a> {
 }
 
 impl FtAgentArgs {
-    fn settings(&self) -> Result<CheckedFtSettings> {
+    /// The settings of FT-Agent.
+    pub(super) fn settings(&self) -> Result<CheckedFtSettings> {
         let settings: FtSettings = match &self.settings {
-            Some(path) => toml::from_str(&fs::read_to_string(path)?)
-                .map_err(|error| UsageError(format!("`{path}` cannot be read: {error}")))?,
+            Some(name) => toml::from_str(&settings_text(name)?)
+                .map_err(|error| UsageError(format!("`{name}` cannot be read: {error}")))?,
             None => FtSettings::default(),
         };
         Ok(settings.check().map_err(|error| UsageError(error.to_string()))?)
     }
 
+    /// Refuses flags that cannot be meant, before anything is begun.
+    pub(super) fn check(&self) -> Result<()> {
+        self.settings()?;
+        self.planner.check()
+    }
+
+    /// Who decides what to try.
+    pub(super) fn planner_name(&self) -> &str {
+        &self.planner.planner
+    }
+
     /// The trainer, for this base.
     pub(super) fn trainer(&self, base: &Utf8Path) -> Result<Trainer> {
+        let base = base.canonicalize_utf8().context("failed to find the base")?;
+        self.trainer_of(&base)
+    }
+
+    /// The same for a base that need not be there.
+    pub(super) fn trainer_of(&self, base: &Utf8Path) -> Result<Trainer> {
         let launcher = this_program()?;
         let mut program = self.trainer.clone();
         if program.is_empty() {
@@ -84,8 +105,7 @@ impl FtAgentArgs {
             }
             program.push(beside.into_string());
         }
-        let base = base.canonicalize_utf8().context("failed to find the base")?;
-        Ok(Trainer { program, launcher, base, device: self.device.clone() })
+        Ok(Trainer { program, launcher, base: base.to_owned(), device: self.device.clone() })
     }
 
     /// Carries out a run of FT-Agent, or goes on with it. Prints what a chat model has cost.
@@ -154,9 +174,19 @@ impl FtAgentArgs {
     }
 }
 
+/// The text of settings: those of the paper, or a file.
+fn settings_text(name: &str) -> Result<String> {
+    if name == PAPER.0 {
+        return Ok(PAPER.1.to_owned());
+    }
+    fs::read_to_string(name).map_err(|error| {
+        UsageError(format!("`{name}` is neither `{}` nor a file: {error}", PAPER.0)).into()
+    })
+}
+
 /// The state that a run came to; none if it was interrupted, which is said.
 pub(super) fn told(run: Result<FtState>) -> Result<Option<FtState>> {
-    match run.map_err(|error| error.downcast::<FtRunError>()) {
+    match run.map_err(anyhow::Error::downcast::<FtRunError>) {
         Ok(state) => Ok(Some(state)),
         Err(Ok(error @ FtRunError::Interrupted)) => {
             output::note(&format!("note: {error}"));

@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use llm::{
-    CacheUse, CachedModel, CallRecord, ChatClient, ChatModel, ChatRecorder, MicroUsd, ModelName,
-    Replay,
+    CacheUse, CachedModel, CallRecord, ChatClient, ChatModel, ChatRecorder, Endpoints, MicroUsd,
+    ModelName, PriceList, Replay,
 };
 use std::sync::Arc;
 
@@ -40,6 +40,14 @@ pub(super) struct PlannerArgs {
     files: ModelFiles,
 }
 
+/// What is known of a chat model before it is asked.
+struct ChosenModel {
+    endpoints: Endpoints,
+    prices: PriceList,
+    /// The provider's name of it.
+    name: String,
+}
+
 /// A chat model that plans.
 pub(super) struct PlannerModel {
     pub(super) chat: Box<dyn ChatModel>,
@@ -50,8 +58,13 @@ pub(super) struct PlannerModel {
 }
 
 impl PlannerArgs {
-    /// Opens the model, whose answers and cost are kept in the folder `out`; none for `scripted`.
-    pub(super) fn open(&self, out: &Utf8Path) -> Result<Option<PlannerModel>> {
+    /// Refuses flags that cannot be meant, before anything is begun.
+    pub(super) fn check(&self) -> Result<()> {
+        self.chosen().map(drop)
+    }
+
+    /// What the flags name; none for a planner without a model.
+    fn chosen(&self) -> Result<Option<ChosenModel>> {
         let is_about_models = self.replay.is_some() || self.budget_usd.is_some();
         if [SCRIPTED, MANUAL].contains(&self.planner.as_str()) {
             if is_about_models {
@@ -61,22 +74,30 @@ impl PlannerArgs {
             }
             return Ok(None);
         }
-        let usage = |error: &dyn std::fmt::Display| UsageError(error.to_string());
-        let endpoints = self.files.endpoints()?;
+        let (endpoints, prices) = (self.files.endpoints()?, self.files.prices()?);
         let ModelName { model, free, .. } =
-            endpoints.model(&self.planner).map_err(|error| usage(&error))?;
+            endpoints.model(&self.planner).map_err(|error| UsageError(error.to_string()))?;
         let name = model.to_owned();
-        if let Some(path) = &self.replay {
-            let replay = Replay::open(path).with_context(|| format!("failed to read `{path}`"))?;
-            return Ok(Some(PlannerModel { chat: Box::new(replay), name, calls: None }));
-        }
-        let prices = self.files.prices()?;
-        if self.budget_usd.is_some() && !free && prices.price(&name).is_none() {
+        let is_paid = self.replay.is_none() && self.budget_usd.is_some() && !free;
+        if is_paid && prices.price(&name).is_none() {
             return Err(UsageError(format!(
                 "`--budget-usd` needs the price of `{name}`; add it to a file, and name that with `--prices`"
             ))
             .into());
         }
+        Ok(Some(ChosenModel { endpoints, prices, name }))
+    }
+
+    /// Opens the model, whose answers and cost are kept in the folder `out`; none for `scripted`.
+    pub(super) fn open(&self, out: &Utf8Path) -> Result<Option<PlannerModel>> {
+        let Some(ChosenModel { endpoints, prices, name }) = self.chosen()? else {
+            return Ok(None);
+        };
+        if let Some(path) = &self.replay {
+            let replay = Replay::open(path).with_context(|| format!("failed to read `{path}`"))?;
+            return Ok(Some(PlannerModel { chat: Box::new(replay), name, calls: None }));
+        }
+        let usage = |error: &dyn std::fmt::Display| UsageError(error.to_string());
         let (endpoint, _) = endpoints.resolve(&self.planner).map_err(|error| usage(&error))?;
         let calls = CallRecord::open(&out.join(CALLS), prices, self.budget_usd)
             .context("failed to open the record of calls")?;

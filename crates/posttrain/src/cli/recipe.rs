@@ -1,4 +1,4 @@
-//! `--config`: flags of `posttrain run` in a file.
+//! `--config`: flags of `posttrain run` and `posttrain ft` in a file.
 
 use super::UsageError;
 use anyhow::{Context as _, Result};
@@ -6,9 +6,11 @@ use std::ffi::OsString;
 use toml::{Table, Value};
 
 /// The recipes that are part of this program, by name.
-const RECIPES: [(&str, &str); 2] = [
+const RECIPES: [(&str, &str); 4] = [
     ("rlbench-tiny", include_str!("../../../../configs/rlbench-tiny.toml")),
     ("rlbench-paper", include_str!("../../../../configs/rlbench-paper.toml")),
+    ("ftdojo-tiny", include_str!("../../../../configs/ftdojo-tiny.toml")),
+    ("ftdojo-paper", include_str!("../../../../configs/ftdojo-paper.toml")),
 ];
 
 /// The words of a command line in which the flags of a recipe stand before those that were given, which
@@ -18,7 +20,7 @@ const RECIPES: [(&str, &str); 2] = [
 /// A [`UsageError`] for a recipe that cannot be read.
 pub(crate) fn expand(words: Vec<OsString>) -> Result<Vec<OsString>> {
     let is = |at: usize, text: &str| words.get(at).is_some_and(|word| word == text);
-    if !is(1, "run") {
+    if !is(1, "run") && !is(1, "ft") {
         return Ok(words);
     }
     // What follows `--` is the grader's.

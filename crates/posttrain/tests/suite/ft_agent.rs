@@ -312,7 +312,7 @@ fn flags_about_models_that_cannot_be_meant_are_refused() {
     let output = |flags: &[&str]| {
         let output = Command::new(PROGRAM)
             .args(["ft", suite_path().as_str(), "aime", "--base", place.path("base").as_str()])
-            .args(["--out", place.path("run").as_str(), "--output", place.path("output").as_str()])
+            .args(["--out", place.path("run").as_str()])
             .args(flags)
             .arg("--")
             .args(trainer_command(&place.path("control")))
@@ -356,4 +356,54 @@ fn ft_works_against_a_server_as_any_agent_does() {
     let trainings = place.trainings();
     assert_eq!(ft(), said);
     assert_eq!(place.trainings(), trainings);
+}
+
+#[test]
+fn ft_serves_itself_and_a_dry_run_says_what_it_would_do() {
+    let place = Place::new(FtSettings::default());
+    let ft = |flags: &[&str]| {
+        let output = Command::new(PROGRAM)
+            .args(["ft", suite_path().as_str(), "aime", "--config", "ftdojo-tiny"])
+            .args(["--base", place.path("base").as_str(), "--out", place.path("run").as_str()])
+            .args(flags)
+            .arg("--")
+            .args(trainer_command(&place.path("control")))
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, planned, err) = ft(&["--settings", "ftdojo-paper", "--dry-run"]);
+    assert_eq!(code, Some(0), "{err}");
+    for line in [
+        "task      aime: 100 dev and 100 test items, scored as accuracy",
+        "budget    15 minutes for everything, 4 experiments at most",
+        "samples   2000 reach the trainer at most, by [\"lora\",\"full\"]",
+        "accepted  {\"rule\":\"primary\"",
+        "rl.py",
+    ] {
+        assert!(planned.contains(line), "{line}: {planned}");
+    }
+    assert!(!place.path("run").exists() && place.trainings().is_empty());
+    let (code, _, err) = ft(&["--settings", "nothing.toml", "--dry-run"]);
+    assert!(
+        code == Some(2) && err.contains("`nothing.toml` is neither `ftdojo-paper` nor a file"),
+        "{err}"
+    );
+    let (code, _, err) = ft(&["--url", "http://127.0.0.1:1"]);
+    assert!(code == Some(2) && err.contains("--output"), "{err}");
+
+    let (code, told, err) = ft(&["--loops", "1"]);
+    assert_eq!(code, Some(0), "{told}{err}");
+    assert!(
+        told.contains("1  from nothing: ") && told.contains("\ntest  base 0.2500, best "),
+        "{told}"
+    );
+    assert_eq!(ft(&["--loops", "1"]).0, Some(0));
+    let full = |line: &&String| !line.contains("/mini/");
+    assert_eq!(place.trainings().iter().filter(full).count(), 1);
+    // Test scores are in no file that the planner's side has.
+    let of_agent = support::folders::files(&place.path("run/agent"));
+    let tells = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).contains("aime-test-");
+    assert!(!of_agent.is_empty() && !of_agent.values().any(tells));
 }

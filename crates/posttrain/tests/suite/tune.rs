@@ -111,6 +111,9 @@ fn two_files_and_a_folder_become_a_better_model_and_the_same_command_tells_it_ag
     assert!(again.status.success(), "{err}");
     assert!(out.ends_with(&told), "{out}\n{told}");
     assert_eq!(desk.log(), log);
+    let other = desk.tune(&["--seed", "0", "--budget", "1h"]);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(texts(&other).1.contains("is over, and had other flags"), "{}", texts(&other).1);
     let other = desk.tune(&["--eval-items", "5"]);
     assert_eq!(other.status.code(), Some(2));
     assert!(texts(&other).1.contains("name another --out"), "{}", texts(&other).1);

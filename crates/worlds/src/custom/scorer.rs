@@ -34,7 +34,8 @@ pub struct Scorer<'a> {
 #[serde(deny_unknown_fields)]
 pub(super) struct Score {
     id: String,
-    pub(super) score: f64,
+    #[serde(rename = "score")]
+    pub(super) value: f64,
     #[serde(default)]
     pub(super) tags: Vec<String>,
 }
@@ -94,8 +95,8 @@ impl Scorer<'_> {
                 self.id, score.id
             ));
         }
-        if !(0.0..=1.0).contains(&score.score) {
-            return Err(format!("its score is {}, and must be from 0 to 1", score.score));
+        if !(0.0..=1.0).contains(&score.value) {
+            return Err(format!("its score is {}, and must be from 0 to 1", score.value));
         }
         Ok(score)
     }
@@ -123,7 +124,7 @@ mod tests {
             scorer.read(&ProgramRun { outcome: Outcome::Finished, printed, wall: Duration::ZERO })
         };
         let good = said("\n{\"id\": \"mine-dev-00000\", \"score\": 0.5, \"tags\": [\"wrong\"]}\n");
-        assert_eq!(good.unwrap().score, 0.5);
+        assert_eq!(good.unwrap().value, 0.5);
         for (printed, expected) in [
             ("", "printed nothing"),
             ("right", "and printed `right`"),

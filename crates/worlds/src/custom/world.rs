@@ -89,7 +89,7 @@ impl CustomPlay<'_> {
     fn finish(self) -> Closed {
         let (truth, empty) = (self.scorer.truth, Mistake::Empty.name());
         let (turns, score, tags, found) = match self.judged {
-            Some((text, score, turns)) => (turns.into(), score.score, score.tags, text),
+            Some((text, score, turns)) => (turns.into(), score.value, score.tags, text),
             None => (Vec::new(), 0.0, vec![empty.to_owned()], String::new()),
         };
         let detail = json!({ "truth": truth, "found": found });
