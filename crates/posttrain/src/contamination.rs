@@ -12,7 +12,7 @@ use std::fmt;
 use std::io::{self, Read as _};
 use tasks::files;
 use tasks::task::TaskId;
-use worlds::grams::GramIndex;
+use worlds::grams::{GramIndex, unescaped};
 use worlds::{FolderError, TaskFolder};
 
 /// Bytes of a file that are read.
@@ -96,7 +96,7 @@ impl SealedTexts {
             for part in [sealed.dev()?, sealed.test()?] {
                 for item in part.items() {
                     if let Some(evidence) = part.evidence(item) {
-                        index.insert(&evidence, item);
+                        index.insert(&unescaped(&evidence), item);
                     }
                 }
             }
@@ -134,7 +134,7 @@ impl SealedTexts {
             }
             bytes += facts.len();
             scan.files += 1;
-            let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+            let text = unescaped(&String::from_utf8_lossy(&fs::read(&path)?));
             let found = self.0.find(&text).into_iter();
             scan.found.extend(found.map(|(line, item)| Contamination {
                 file: file.clone(),

@@ -16,6 +16,39 @@ pub fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// A text in which the escapes of JSON stand for what they mean: `\n`, `\t` and `\r` for blanks, `\u00e9`
+/// for its letter. In rows of JSON, words would else begin with an `n` that no prompt has. Lines stay where
+/// they are. Texts that are compared must both go through it, for a backslash may also be one.
+///
+/// # Examples
+/// ```rust
+/// use worlds::grams::{unescaped, words};
+///
+/// let row = r#"{"prompt": "one\ntwo caf\u00e9s"}"#;
+/// assert_eq!(words(&unescaped(row)), ["prompt", "one", "two", "cafés"]);
+/// assert_eq!(words(row), ["prompt", "one", "ntwo", "caf", "u00e9s"]);
+/// ```
+pub fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        plain.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        let letter = rest
+            .strip_prefix('u')
+            .and_then(|digits| digits.get(..4))
+            .and_then(|digits| char::from_u32(u32::from_str_radix(digits, 16).ok()?));
+        let (meaning, length) = match (letter, rest.chars().next()) {
+            (Some(letter), _) => (letter, 5),
+            (None, Some('n' | 't' | 'r')) => (' ', 1),
+            (None, _) => (' ', 0),
+        };
+        plain.push(if meaning == '\n' { ' ' } else { meaning });
+        rest = &rest[length..];
+    }
+    plain + rest
+}
+
 /// The hash of every window of [`GRAM`] words of `text`. A text of fewer words is one window.
 ///
 /// # Examples

@@ -8,6 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use jail::exec::{Sandbox, SandboxOptions};
 use jail::python::PythonEnv;
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 use support::folders::TemporaryFolder;
@@ -41,7 +42,7 @@ static SANDBOX: LazyLock<Arc<Sandbox>> = LazyLock::new(|| {
 
 fn question(number: usize) -> String {
     format!(
-        "A crate holds {number} jars and each of the {number} jars holds two pears so how many pears"
+        "A crate holds\n{number} jars and each of the {number} jars holds two pears so how many pears"
     )
 }
 
@@ -185,7 +186,7 @@ fn answers_are_judged_by_a_run_of_the_scorer() {
             (score, score, tags.into_iter().map(str::to_owned).collect()),
             "{text}"
         );
-        assert_eq!(found.detail, serde_json::json!({"truth": 4, "found": text}));
+        assert_eq!(found.detail, json!({"truth": 4, "found": text}));
     }
     let mut play = world.open(world.items()[0]).unwrap();
     play.respond("0").unwrap();
@@ -243,9 +244,8 @@ fn tasks_that_would_tell_nothing_are_refused() {
     assert!(matches!(refused(&few), CustomTaskError::TooFew { found: 9 }));
 
     // Two items are in the raw data, whatever their layout.
-    let rows: Vec<String> = [9, 20]
-        .map(|number| format!("{{\"text\": \"{}\"}}", question(number).to_uppercase()))
-        .into();
+    let row = |number: usize| json!({"text": question(number).to_uppercase()}).to_string();
+    let rows = [9, 20].map(row);
     fs::write(folder.path().join("data/shop/leak.jsonl"), rows.join("\n")).unwrap();
     let everything = CustomTask { most: 100, ..good.clone() };
     let message = refused(&everything).to_string();

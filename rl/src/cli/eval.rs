@@ -211,6 +211,11 @@ impl EvalArgs {
         let evaluation = eval::world::run(&settings, &contestants, out, bars)?;
         if self.world.json {
             let row = &evaluation.rows[0];
+            // Whoever reads one number does not see that it is of fewer items.
+            if let Some(last) = &row.last_fault {
+                let faults = row.faults;
+                bail!("there is no score, for {faults} episodes broke, the last because: {last}");
+            }
             let line = ScoreLine { score: row.score, items: &row.items };
             return Ok(serde_json::to_string(&line)? + "\n");
         }

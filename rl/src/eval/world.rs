@@ -153,6 +153,9 @@ pub struct WorldRow {
     pub turns: f64,
     /// Episodes that an infrastructure error ended; they have no score.
     pub faults: usize,
+    /// What ended the last of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_fault: Option<String>,
     /// How many episodes have each tag.
     pub tags: BTreeMap<String, usize>,
     /// Item after item.
@@ -208,9 +211,8 @@ fn row(
     out: &Utf8Path,
     stages: &dyn Stages,
 ) -> Result<WorldRow, WorldEvalError> {
-    let PlayedEpisodes { episodes, faults } =
-        play(settings, world, &world.items(), policy, out, stages)?;
-    Ok(WorldRow::new(world, &policy.name, &episodes, faults))
+    let played = play(settings, world, &world.items(), policy, out, stages)?;
+    Ok(WorldRow::new(world, &policy.name, played))
 }
 
 /// Episodes on disk.
@@ -220,6 +222,8 @@ pub(super) struct PlayedEpisodes {
     pub(super) episodes: Vec<Trajectory>,
     /// Episodes of this start that an infrastructure error ended.
     pub(super) faults: usize,
+    /// What ended the last of them.
+    pub(super) last_fault: Option<String>,
 }
 
 /// Plays the episodes of one policy on these items that are not on disk.
@@ -250,7 +254,7 @@ pub(super) fn play(
             }
         }
     }
-    let (mut faults, mut last) = (0, String::new());
+    let (mut faults, mut last_fault) = (0, None);
     if !jobs.is_empty() {
         let bar = stages.stage("evaluating", (episodes.len() + jobs.len()) as u64);
         bar.set_position(episodes.len() as u64);
@@ -273,8 +277,9 @@ pub(super) fn play(
                 }
                 RolloutResult::Fault { task, fault } => {
                     faults += 1;
-                    last = with_causes(fault);
-                    tracing::warn!(%task, fault = last, "an episode broke and is left out");
+                    let why = with_causes(fault);
+                    tracing::warn!(%task, fault = why, "an episode broke and is left out");
+                    last_fault = Some(why);
                     Ok(())
                 }
             }
@@ -283,9 +288,10 @@ pub(super) fn play(
         episodes = trajectory::resume(&path)?;
     }
     if episodes.is_empty() {
+        let last = last_fault.unwrap_or_default();
         return Err(WorldEvalError::AllFaulted { policy: name.clone(), last });
     }
-    Ok(PlayedEpisodes { episodes, faults })
+    Ok(PlayedEpisodes { episodes, faults, last_fault })
 }
 
 /// The attempts at an item.
@@ -297,10 +303,11 @@ struct ItemEpisodes {
 }
 
 impl WorldRow {
-    fn new(world: &dyn Environment, policy: &str, episodes: &[Trajectory], faults: usize) -> Self {
+    fn new(world: &dyn Environment, policy: &str, played: PlayedEpisodes) -> Self {
+        let PlayedEpisodes { episodes, faults, last_fault } = played;
         let mut of_item: BTreeMap<&TaskId, ItemEpisodes> = BTreeMap::new();
         let mut tags: BTreeMap<String, usize> = BTreeMap::new();
-        for episode in episodes {
+        for episode in &episodes {
             let Some(verdict) = episode.verdict() else { continue };
             let found = of_item.entry(&episode.task).or_default();
             found.scores.push(verdict.score);
@@ -321,7 +328,7 @@ impl WorldRow {
         let scores: Vec<f64> = items.iter().map(|item| item.score).collect();
         // Most kinds have the mean; a win rate is more than that.
         let mut of_attempt: BTreeMap<u64, Vec<&EnvironmentVerdict>> = BTreeMap::new();
-        for episode in episodes {
+        for episode in &episodes {
             of_attempt.entry(episode.attempt).or_default().extend(episode.verdict());
         }
         let attempts: Vec<f64> =
@@ -334,6 +341,7 @@ impl WorldRow {
             reward: mean_of(&rewards),
             turns: mean(turns),
             faults,
+            last_fault,
             tags,
             items,
         }

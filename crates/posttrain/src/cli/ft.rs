@@ -7,7 +7,7 @@ use super::{UsageError, exit, model_folder, output};
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::Args;
-use posttrain::ft::Trainer;
+use posttrain::ft::{AcceptRule, Method, Trainer};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::process::Command;
 use std::sync::Arc;
@@ -112,8 +112,19 @@ fn dry_run(args: &FtArgs, task: &TaskSpec) -> Result<u8> {
     let FtArgs { agent, base, budget, out, .. } = args;
     let settings = agent.settings()?;
     let limits = &settings.limits;
-    let methods = serde_json::to_string(&limits.methods)?;
-    let accept = serde_json::to_string(&settings.accept)?;
+    let name = |method: &Method| match method {
+        Method::Lora => "LoRA",
+        Method::Full => "all weights",
+    };
+    let methods: Vec<&str> = limits.methods.iter().map(name).collect();
+    let methods = methods.join(" or ");
+    let accept = match settings.accept.rule {
+        AcceptRule::Primary => "a higher score".to_owned(),
+        AcceptRule::Bootstrap => {
+            let agree = 100.0 * settings.accept.agree;
+            format!("a higher score on which {agree:.0} % of the resamples agree")
+        }
+    };
     let items = task.items;
     let server = args.url.as_deref().unwrap_or("one in this process");
     for (name, value) in [
@@ -135,7 +146,10 @@ fn dry_run(args: &FtArgs, task: &TaskSpec) -> Result<u8> {
             "checks",
             format!(
                 "debug run {}, mini-run {}, full data {}, {} drafts a proposal",
-                limits.debug_data, limits.mini_run, limits.data, limits.coder_rounds
+                limits.debug_data.in_words(),
+                limits.mini_run.in_words(),
+                limits.data.in_words(),
+                limits.coder_rounds
             ),
         ),
         ("accepted", accept),

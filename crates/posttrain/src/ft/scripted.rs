@@ -35,6 +35,8 @@ const EPOCHS: (u64, u64, u64) = (3, 1, 24);
 pub(super) const LITTLE: f64 = 0.5;
 /// The share of items with a mistake of form that is too many.
 const MANY: f64 = 0.2;
+/// The share of wrong answers from which on there is little to forget.
+const MOST: f64 = 0.5;
 
 /// The scripted planner.
 ///
@@ -154,12 +156,18 @@ fn table(briefing: &Briefing<'_>, parent: Option<&Experiment>) -> Vec<(Change, S
         parent.map(|parent| &parent.outcome)
     {
         let left = last / first.max(f64::MIN_POSITIVE);
-        let why = format!("the loss has fallen from {first:.2} to {last:.2}");
-        if left > LITTLE {
-            wanted.extend([(Change::MoreEpochs, why.clone()), (Change::HigherRate, why)]);
+        let wrong = found.share(Mistake::Wrong);
+        let mut why = format!("the loss has fallen from {first:.2} to {last:.2}");
+        let changes = if left > LITTLE {
+            [Change::MoreEpochs, Change::HigherRate]
+        } else if wrong > MOST {
+            // Nothing is learnt by heart while hardly any answer is right.
+            why = format!("{why}, and {:.0} % of the answers are wrong", 100.0 * wrong);
+            [Change::MoreEpochs, Change::MixIn]
         } else {
-            wanted.extend([(Change::FewerEpochs, why.clone()), (Change::MixIn, why)]);
-        }
+            [Change::FewerEpochs, Change::MixIn]
+        };
+        wanted.extend(changes.map(|change| (change, why.clone())));
     }
     let wrong = format!("{:.0} % of the answers are wrong", 100.0 * found.share(Mistake::Wrong));
     let rest = [

@@ -47,6 +47,11 @@ fn sealed_items_are_found_by_file_and_line_and_public_ones_are_none() {
     assert!(said.contains(&format!("made.jsonl:2: has the sealed item `{item}`")), "{said}");
     assert!(said.ends_with("1 sealed items in 2 files\n"), "{said}");
 
+    // Lines of a text are none in JSON.
+    let escaped = folder.path().join("escaped.jsonl");
+    fs::write(&escaped, json!({ "a": evidence.replace(' ', "\n") }).to_string()).unwrap();
+    assert_eq!(scan(&[escaped.as_str()], &[]).0, Some(4));
+
     let (code, said) = scan(&[pasted.as_str()], &["--task", "arithmetic"]);
     assert_eq!(code, Some(0), "{said}");
     let (code, said) = scan(&["/nowhere"], &[]);

@@ -5,7 +5,7 @@ use super::world::{CustomItem, Shared};
 use super::{NAME, VERSION};
 use crate::folder::{CANARY, DESCRIPTION, GROUND, PUBLIC, SEALED, SPEC};
 use crate::generate::as_text;
-use crate::grams::{GRAM, grams, words};
+use crate::grams::{self, GRAM, unescaped};
 use crate::kind::Sizes;
 use crate::name::Line;
 use crate::part::{Part, item_id};
@@ -216,8 +216,18 @@ impl CustomTask {
     }
 }
 
+/// The words of a text of JSON or of a prompt, by windows.
+fn windows(text: &str) -> HashSet<[u8; 16]> {
+    grams::grams(&unescaped(text))
+}
+
+/// The words of a prompt.
+fn words(item: &CustomItem) -> Vec<String> {
+    grams::words(&unescaped(&item.prompt))
+}
+
 /// Gives sealed items a window of words by which a copy of them is found: one that neither the raw data
-/// nor an example has.
+/// nor an example has. Short prompts are common words, and have none.
 ///
 /// # Errors
 /// [`CustomTaskError::InPool`] if the raw data has all windows of some.
@@ -225,41 +235,37 @@ fn with_evidence(
     mut parts: BTreeMap<Part, Vec<CustomItem>>,
     copies: &BTreeMap<Utf8PathBuf, Utf8PathBuf>,
 ) -> Result<BTreeMap<Part, Vec<CustomItem>>, CustomTaskError> {
-    let examples = parts[&Part::Train].iter();
-    let public: Vec<String> =
-        examples.map(|item| format!("{}\n{}", item.prompt, item.truth)).collect();
-    let mut taken: HashSet<[u8; 16]> = public.iter().flat_map(|text| grams(text)).collect();
-    let sealed = || parts.iter().filter(|(part, _)| part.is_sealed()).flat_map(|(_, items)| items);
-    let wanted: HashSet<[u8; 16]> = sealed().flat_map(|item| grams(&item.prompt)).collect();
-    let mut places: BTreeMap<&Utf8Path, HashSet<[u8; 16]>> = BTreeMap::new();
+    let sealed: Vec<&CustomItem> = parts
+        .iter()
+        .filter(|(part, _)| part.is_sealed())
+        .flat_map(|(_, items)| items)
+        .filter(|item| words(item).len() >= GRAM)
+        .collect();
+    let wanted: HashSet<[u8; 16]> = sealed.iter().flat_map(|item| windows(&item.prompt)).collect();
+    let mut found: BTreeMap<&Utf8Path, HashSet<[u8; 16]>> = BTreeMap::new();
     for (place, path) in copies {
         // What is no text has no words.
         let Ok(text) = String::from_utf8(fs::read(path)?) else { continue };
-        let found = text.lines().flat_map(grams).filter(|gram| wanted.contains(gram)).collect();
-        places.insert(place, found);
+        let all = text.lines().flat_map(windows);
+        found.insert(place, all.filter(|window| wanted.contains(window)).collect());
     }
-    // Short prompts are common words: only long ones betray where they come from.
-    let is_long = |item: &&CustomItem| words(&item.prompt).len() >= GRAM;
-    let is_in = |item: &CustomItem, found: &HashSet<_>| grams(&item.prompt).is_subset(found);
-    let copied =
-        sealed().filter(is_long).filter(|item| places.values().any(|found| is_in(item, found)));
-    let count = copied.count();
+    let is_in = |item: &CustomItem, found: &HashSet<_>| windows(&item.prompt).is_subset(found);
+    let count = sealed.iter().filter(|item| found.values().any(|found| is_in(item, found))).count();
     if count > 0 {
-        let has_one = |found: &HashSet<_>| sealed().filter(is_long).any(|item| is_in(item, found));
-        let with = places.iter().filter(|(_, found)| has_one(found)).take(NAMED);
+        let has_one = |found: &HashSet<_>| sealed.iter().any(|item| is_in(item, found));
+        let with = found.iter().filter(|(_, found)| has_one(found)).take(NAMED);
         let places = with.map(|(place, _)| format!("`{place}`")).collect();
         return Err(CustomTaskError::InPool { count, places });
     }
-    taken.extend(places.into_values().flatten());
-    for items in parts.iter_mut().filter(|(part, _)| part.is_sealed()).map(|(_, items)| items) {
-        for item in items {
-            let words = words(&item.prompt);
-            let windows =
-                words.windows(GRAM.min(words.len()).max(1)).map(|window| window.join(" "));
-            item.evidence = windows
-                .filter(|_| words.len() >= GRAM)
-                .find(|window| grams(window).is_disjoint(&taken));
-        }
+    let mut public: HashSet<[u8; 16]> = found.into_values().flatten().collect();
+    for example in &parts[&Part::Train] {
+        public.extend(windows(&format!("{}\n{}", example.prompt, example.truth)));
+    }
+    let sealed = parts.iter_mut().filter(|(part, _)| part.is_sealed());
+    for item in sealed.flat_map(|(_, items)| items) {
+        let words = words(item);
+        let mut all = words.windows(GRAM).map(|window| window.join(" "));
+        item.evidence = all.find(|window| windows(window).is_disjoint(&public));
     }
     Ok(parts)
 }
