@@ -29,16 +29,11 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
     }
     let opening = Opening { checkout: args.mlebench.clone(), mledojo: args.mledojo.clone() };
     let collection = Collection::open(&args.task, &opening)?;
-    let options = sandbox_options(&collection, preset.workers(), args.weights.as_deref());
-    let weights = args.weights.as_deref().map(PretrainedWeights::of).transpose();
-    let weights = weights.context("failed to read the pretrained weights")?;
-    let suite = TaskSuite::start(collection, options)?;
-    suite.sandbox().host_gpus().check(&preset.limits.gpus)?;
-    let [task] = suite.tasks() else {
+    let [task] = collection.tasks() else {
         bail!(
             "`{}` has {} tasks; name the folder of one, or use `agents eval`",
             args.task,
-            suite.tasks().len()
+            collection.tasks().len()
         );
     };
     let config = preset.episode();
@@ -47,6 +42,14 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
     let players = Players::open(&args.model, Some(&args.sources), &args.out)?;
     check_roles(&preset, &players)?;
     let record = args.sources.uses.as_deref().map(TrickRecord::read).transpose()?;
+    let weights = args.weights.as_deref().map(PretrainedWeights::of).transpose();
+    let weights = weights.context("failed to read the pretrained weights")?;
+
+    // It takes seconds to start, and nobody waits that long for a wrong flag.
+    let options = sandbox_options(&collection, preset.workers(), args.weights.as_deref());
+    let suite = TaskSuite::start(collection, options)?;
+    suite.sandbox().host_gpus().check(&preset.limits.gpus)?;
+    let task = &suite.tasks()[0];
     let knowledge =
         KnowledgeDesk { base: &base, embedder: players.embedder(), record: record.as_ref() };
     let direction = suite.grader(task)?.direction();

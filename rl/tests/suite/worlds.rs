@@ -17,11 +17,9 @@ use rl::train::sft::{self, SftSettings};
 use rl::world::{WorldError, set_limits, spec_of};
 use serde_json::json;
 use std::collections::BTreeSet;
-use tasks::task::TaskId;
 use tasks::text::with_causes;
 use tch::{Device, Kind};
-use worlds::custom::{CustomRow, CustomTask};
-use worlds::{FolderError, Limits, Part, Scale as WorldScale, SuiteName, SuiteRequest};
+use worlds::{FolderError, Part, Scale as WorldScale, SuiteName, SuiteRequest};
 
 /// `arithmetic` of a suite, with few items.
 fn arithmetic(dir: &Utf8Path) -> Utf8PathBuf {
@@ -142,7 +140,6 @@ fn policies_are_trained_and_evaluated_on_a_task_of_a_suite() {
     assert_eq!(elsewhere, evaluation, "greedy and in lockstep: to the bit");
 
     samples_are_what_trainers_read(&task, &contestant("policy", &last), dir);
-    scorer_of_a_user_that_fails_is_told_and_is_no_zero(&contestant("policy", &last), dir);
 
     // A copy for agents has nothing sealed.
     fs::remove_dir_all(task.join("sealed")).unwrap();
@@ -151,47 +148,6 @@ fn policies_are_trained_and_evaluated_on_a_task_of_a_suite() {
     let is_open = WorldError::Folder(FolderError::NotSealed(task.clone()));
     assert_eq!(error.to_string(), WorldEvalError::World(is_open).to_string());
     assert!(with_causes(&error).contains("no sealed items"));
-}
-
-/// A task of a user, whose scorer fails on one item.
-fn scorer_of_a_user_that_fails_is_told_and_is_no_zero(policy: &PolicyContestant, dir: &Utf8Path) {
-    const SCORER: &str = "
-import json
-item = json.loads(input())
-if item['id'].endswith('00002'):
-    raise ValueError('no such word')
-print(json.dumps({'id': item['id'], 'score': 0.5}))
-";
-    let row = |number: usize| CustomRow {
-        prompt: format!("How many apples are {number} and {number}?"),
-        truth: (2 * number).into(),
-        answer: (number == 0).then(|| "0".to_owned()),
-        system: None,
-    };
-    let task = CustomTask {
-        id: TaskId::new("apples").unwrap(),
-        objective: "Say how many.".to_owned(),
-        scorer: SCORER.to_owned(),
-        rows: (0..11).map(row).collect(),
-        pool: None,
-        limits: Limits { turns: 1, turn_tokens: 4, context: 96 },
-        most: 5,
-        seed: 0,
-    };
-    task.make(&dir.join("own")).unwrap();
-    let folder = dir.join("own/apples");
-    let mut settings = WorldEvalSettings::defaults(Scale::Tiny, &spec_of(&folder).unwrap());
-    (settings.world, settings.part) = (folder, Part::Dev);
-    let policies = std::slice::from_ref(policy);
-    let evaluation =
-        world::run(&settings, policies, &dir.join("own-eval"), &HiddenProgress).unwrap();
-    let row = &evaluation.rows[0];
-    assert_eq!((row.items.len(), row.faults, row.score), (4, 1, 0.5));
-    let why = row.last_fault.as_ref().unwrap();
-    assert!(
-        why.contains("apples-dev-00002") && why.contains("no such word (scorer.py, line 5)"),
-        "{why}"
-    );
 }
 
 /// Several answers on each training item, as examples and as pairs.
