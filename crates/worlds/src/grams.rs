@@ -24,9 +24,9 @@ pub fn words(text: &str) -> Vec<String> {
 /// ```rust
 /// use worlds::grams::{unescaped, words};
 ///
-/// let row = r#"{"prompt": "one\ntwo caf\u00e9s"}"#;
-/// assert_eq!(words(&unescaped(row)), ["prompt", "one", "two", "cafés"]);
-/// assert_eq!(words(row), ["prompt", "one", "ntwo", "caf", "u00e9s"]);
+/// let row = r#"{"prompt": "one\ntwo r\u00e9seau"}"#;
+/// assert_eq!(words(&unescaped(row)), ["prompt", "one", "two", "réseau"]);
+/// assert_eq!(words(row), ["prompt", "one", "ntwo", "r", "u00e9seau"]);
 /// ```
 pub fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());

@@ -20,3 +20,7 @@ def run(source, line):
         place = f" (scorer.py, line {frames[-1].lineno})" if frames else ""
         return {"failed": f"{type(error).__name__}: {error}{place}"[:2000]}
     return {"printed": printed.getvalue()[-20000:]}
+
+
+def tell(source, line):
+    print(json.dumps(run(source, line)))

@@ -57,7 +57,7 @@ impl Scorer<'_> {
         });
         // A text of JSON is a text of Python too.
         let (source, line) = (json!(source), json!(line.to_string()));
-        format!("{AROUND}\n\nprint(json.dumps(run({source}, {line})))\n")
+        format!("{AROUND}\n\ntell({source}, {line})\n")
     }
 
     /// What a run of that script says of the prediction, or what is wrong with the scorer.
