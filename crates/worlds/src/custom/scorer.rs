@@ -139,7 +139,7 @@ mod tests {
         }
         for (outcome, expected) in [
             (Outcome::TimedOut, "it did not end within 60s"),
-            (Outcome::OutOfMemory, "it needs more than 2 GiB"),
+            (Outcome::OutOfMemory, "it needs more than 2GiB"),
             (Outcome::Finished, "it ended its own process"),
         ] {
             let run = ProgramRun { outcome, printed: String::new(), wall: Duration::ZERO };
