@@ -7,7 +7,7 @@ use super::{UsageError, exit, model_folder, output};
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::Args;
-use posttrain::ft::{AcceptRule, Method, Trainer};
+use posttrain::ft::{AcceptRule, Method};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::process::Command;
 use std::sync::Arc;
@@ -158,7 +158,7 @@ fn dry_run(args: &FtArgs, task: &TaskSpec) -> Result<u8> {
         output::line(&format!("{name:9} {value}"))?;
     }
     // What an experiment runs, but for the base: it may be a name that is not here.
-    let trainer = Trainer { base: base.clone(), ..agent.trainer_of(base)? };
+    let trainer = agent.trainer_of(base)?;
     let program = trainer.program.join(" ");
     let folder = out.join("agent/experiments/NNN");
     output::line("\nan experiment runs")?;

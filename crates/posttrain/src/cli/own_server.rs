@@ -3,6 +3,7 @@
 
 use super::client::ServerArgs;
 use super::ft_agent::{FtAgentArgs, FtPlace, Served, model_name, tell, told};
+use super::serve::of_the_flags;
 use super::{UsageError, exit, output};
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -14,11 +15,11 @@ use posttrain::contamination::SealedTexts;
 use posttrain::ft::{FtState, Trainer};
 use posttrain::grade::GRADER;
 use posttrain::ledger::{Aggregate, EndReason, Protocol, SubmissionLimits};
-use posttrain::serve::{GradingServer, Phase, RunHandle, ServeConfig, ServeError};
+use posttrain::serve::{GradingServer, Phase, RunHandle, ServeConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle, sleep};
+use std::thread::{self, sleep};
 use std::time::Duration;
 use tasks::files;
 use tasks::units::Span;
@@ -83,7 +84,7 @@ impl OwnServer<'_> {
             return print(&found);
         }
         let token = tasks::stream::unguessable()?;
-        let server = GradingServer::open(self.serve_config(&token)?).map_err(of_the_caller)?;
+        let server = GradingServer::open(self.serve_config(&token)?).map_err(of_the_flags)?;
         let (handle, url) = (server.handle(), format!("http://{}", server.address()));
         let served = thread::spawn(move || server.run_beside());
         let tuned = self.experiments(&ServerArgs::new(url, token), &handle, interrupted);
@@ -94,7 +95,8 @@ impl OwnServer<'_> {
             // Nobody works until it is started again.
             handle.pause()?;
         }
-        wait_for_scores(served, &handle, interrupted, is_over)?;
+        let scored = handle.wait(served, is_over, interrupted);
+        scored.context("failed to score a model")?;
         let Some(state) = tuned? else { return Ok(exit::INTERRUPTED) };
         if handle.phase() != Phase::Final {
             output::note(
@@ -206,32 +208,6 @@ impl OwnServer<'_> {
             contains: scan.found.iter().map(ToString::to_string).collect(),
         })
     }
-}
-
-/// What of a server's errors is about the flags.
-fn of_the_caller(error: ServeError) -> anyhow::Error {
-    match error {
-        ServeError::OtherRun(_) | ServeError::OtherBase => UsageError(error.to_string()).into(),
-        error => error.into(),
-    }
-}
-
-/// Waits for the server, which ends after the final scores, or now if there are to be none.
-fn wait_for_scores(
-    served: JoinHandle<Result<(), ServeError>>,
-    handle: &RunHandle,
-    interrupted: &AtomicBool,
-    is_over: bool,
-) -> Result<()> {
-    while !served.is_finished() {
-        if !is_over || interrupted.load(Ordering::SeqCst) {
-            handle.stop();
-        }
-        sleep(LOOK);
-    }
-    // A panic there is one here.
-    let served = served.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    served.context("failed to score a model")
 }
 
 fn print(result: &Outcome) -> Result<u8> {

@@ -18,6 +18,7 @@ use std::num::NonZeroU32;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use tasks::text::with_causes;
 use tasks::units::{ByteSize, Span};
 
 /// Sealed items in an agent's texts that are printed; `result.json` has the others.
@@ -184,10 +185,10 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
 fn stopped(error: RunError) -> Result<u8> {
     match error {
         error @ (RunError::Usage(_) | RunError::Agent(_) | RunError::Tasks(TaskSetError::Mode)) => {
-            Err(UsageError(with_reasons(&error)).into())
+            Err(UsageError(with_causes(&error)).into())
         }
         RunError::Gateway(error) if error.is_the_callers() => {
-            Err(UsageError(with_reasons(&error)).into())
+            Err(UsageError(with_causes(&error)).into())
         }
         error @ RunError::Interrupted => {
             output::note(&error.to_string());
@@ -253,7 +254,7 @@ fn run_several(args: &RunArgs, settings: &RunSettings, interrupted: &AtomicBool)
                 }
             }
             Err(error) => {
-                output::note(&format!("error: {name}: {}", with_reasons(error)));
+                output::note(&format!("error: {name}: {}", with_causes(error)));
                 code = exit::FAULT;
             }
         }
@@ -324,11 +325,4 @@ fn print(result: &RunResult) -> Result<()> {
         output::line(&format!("head        {head}"))?;
     }
     Ok(())
-}
-
-fn with_reasons(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {}", with_reasons(source)),
-        None => error.to_string(),
-    }
 }

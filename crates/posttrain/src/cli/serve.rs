@@ -102,14 +102,19 @@ impl ServeArgs {
     }
 }
 
-pub(super) fn serve(args: &ServeArgs) -> Result<u8> {
-    let server = GradingServer::open(args.config()?).map_err(|error| match error {
-        // These are about the flags and not about the host.
+/// The error of a server that did not open: a mistake of the caller where it is about the flags and not
+/// about the host.
+pub(super) fn of_the_flags(error: ServeError) -> anyhow::Error {
+    match error {
         ServeError::OtherRun(_) | ServeError::OtherBase | ServeError::Exposed(_) => {
-            anyhow::Error::new(UsageError(error.to_string()))
+            UsageError(error.to_string()).into()
         }
         error => error.into(),
-    })?;
+    }
+}
+
+pub(super) fn serve(args: &ServeArgs) -> Result<u8> {
+    let server = GradingServer::open(args.config()?).map_err(of_the_flags)?;
     output::line(&format!("serving {} at http://{}", args.task, server.address()))?;
     server.run()?;
     Ok(exit::SUCCESS)

@@ -10,6 +10,7 @@ use clap::Args;
 use fs_err as fs;
 use posttrain::ft::Trainer;
 use tasks::task::TaskId;
+use tasks::text::with_causes;
 use tasks::units::Span;
 use worlds::custom::{CustomTask, CustomTaskError, read_rows};
 use worlds::{Limits, Suite, SuiteError};
@@ -81,7 +82,7 @@ impl TuneArgs {
     fn task(&self, trainer: &Trainer) -> Result<CustomTask> {
         let items = self.data.join(ITEMS);
         let rows = read_rows(&read(&items)?)
-            .map_err(|error| UsageError(format!("`{items}`: {}", with_reason(&error))))?;
+            .map_err(|error| UsageError(format!("`{items}`: {}", with_causes(&error))))?;
         for entry in self.data.read_dir_utf8()? {
             let entry = entry?;
             let (name, is_file) = (entry.file_name(), entry.file_type()?.is_file());
@@ -156,12 +157,4 @@ pub(super) fn tune(args: &TuneArgs) -> Result<u8> {
 
 fn read(path: &Utf8Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| UsageError(error.to_string()).into())
-}
-
-/// An error with its reason.
-fn with_reason(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
 }

@@ -3,7 +3,7 @@
 use super::folder::{AgentEnd, RunFolder};
 use super::result::{IsolationReport, RunResult, VERSION};
 use super::settings::{RunRecord, RunSettings};
-use super::watch::{Chat, LOOK, Start, boxed_python, libraries_seen, watch};
+use super::watch::{Chat, Start, boxed_python, libraries_seen, watch};
 use crate::agents::{ANY_MODEL, AgentError, AgentFolder, Need};
 use crate::audit::{AuditError, audit};
 use crate::clock::ClockMode;
@@ -16,8 +16,8 @@ use crate::workspace::{Instructions, Toolbox, ToolboxError, Workspace};
 use camino::Utf8PathBuf;
 use jail::limits::Gpus;
 use jail::program::{Isolation, ProgramError};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle, sleep};
+use std::sync::atomic::AtomicBool;
+use std::thread;
 use std::time::Duration;
 use tasks::units::Span;
 use web::token::Token;
@@ -120,7 +120,7 @@ pub fn run(settings: &RunSettings, interrupted: &AtomicBool) -> Result<RunResult
         // Nobody works until it is started again.
         handle.pause().map_err(crate::Fault::from)?;
     }
-    let served = wait_for_scores(served, &handle, watched.is_err(), interrupted);
+    let served = handle.wait(served, watched.is_ok(), interrupted);
     let end = watched?;
     served?;
     if handle.phase() != Phase::Final {
@@ -130,24 +130,6 @@ pub fn run(settings: &RunSettings, interrupted: &AtomicBool) -> Result<RunResult
     let result = conclude(settings, &agent, (&folder, &workspace), end)?;
     folder.write_result(&result)?;
     Ok(result)
-}
-
-/// Waits for the server, which ends after the final scores, or now if there can be none.
-fn wait_for_scores(
-    served: JoinHandle<Result<(), ServeError>>,
-    handle: &RunHandle,
-    has_failed: bool,
-    interrupted: &AtomicBool,
-) -> Result<(), RunError> {
-    while !served.is_finished() {
-        if has_failed || interrupted.load(Ordering::SeqCst) {
-            handle.stop();
-        }
-        sleep(LOOK);
-    }
-    // A panic there is one here.
-    let served = served.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    Ok(served?)
 }
 
 /// The result of the run in the folder of the settings, if it is finished.

@@ -1,10 +1,17 @@
 //! What watches over a run from beside its server: it looks, opens doors, and ends.
 
+use super::config::ServeError;
 use super::shared::Shared;
 use crate::clock::{BudgetChange, PauseReason};
 use crate::ledger::{EndReason, Event, LedgerError, State};
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, sleep};
+use std::time::Duration;
+
+/// How often it is looked whether the server has ended.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,5 +112,26 @@ impl RunHandle {
     /// Has the server end; started again, the run goes on.
     pub fn stop(&self) {
         self.0.stop();
+    }
+
+    /// Waits for the server of this run, which ends after the final scores; at once if there are to be
+    /// none, because nobody works any more or `interrupted` is set.
+    ///
+    /// # Errors
+    /// The server's.
+    pub fn wait(
+        &self,
+        served: JoinHandle<Result<(), ServeError>>,
+        is_worked_on: bool,
+        interrupted: &AtomicBool,
+    ) -> Result<(), ServeError> {
+        while !served.is_finished() {
+            if !is_worked_on || interrupted.load(Ordering::SeqCst) {
+                self.stop();
+            }
+            sleep(LOOK);
+        }
+        // A panic there is one here.
+        served.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
