@@ -7,7 +7,7 @@ use super::{UsageError, exit, model_folder, output};
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::Args;
-use posttrain::ft::{AcceptRule, Method};
+use posttrain::ft::{AcceptRule, Method, Workflow};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::process::Command;
 use std::sync::Arc;
@@ -125,6 +125,14 @@ fn dry_run(args: &FtArgs, task: &TaskSpec) -> Result<u8> {
             format!("a higher score on which {agree:.0} % of the resamples agree")
         }
     };
+    let checks = match settings.workflow {
+        Workflow::FailFast => format!(
+            "debug run {}, mini-run {}",
+            limits.debug_data.in_words(),
+            limits.mini_run.in_words()
+        ),
+        Workflow::Staged => "none: the workflow is staged".to_owned(),
+    };
     let items = task.items;
     let server = args.url.as_deref().unwrap_or("one in this process");
     for (name, value) in [
@@ -142,14 +150,13 @@ fn dry_run(args: &FtArgs, task: &TaskSpec) -> Result<u8> {
             format!("{} for everything, {} experiments at most", budget.in_words(), agent.loops),
         ),
         ("samples", format!("{} reach the trainer at most, by {methods}", limits.samples)),
+        ("checks", checks),
         (
-            "checks",
+            "drafts",
             format!(
-                "debug run {}, mini-run {}, full data {}, {} drafts a proposal",
-                limits.debug_data.in_words(),
-                limits.mini_run.in_words(),
-                limits.data.in_words(),
-                limits.coder_rounds
+                "{} a proposal, whose full data may take {}",
+                limits.coder_rounds,
+                limits.data.in_words()
             ),
         ),
         ("accepted", accept),

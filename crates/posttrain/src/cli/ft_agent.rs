@@ -16,7 +16,7 @@ use posttrain::dojo::describe;
 use posttrain::ft::{
     AnswerForm, Arena, Chain, CheckedFtSettings, ErrorClass, Evaluated, Experiment,
     ExperimentOutcome, FtFault, FtRun, FtRunError, FtSettings, FtState, JournalError, Manual,
-    ModelPlanner, Planner, Rejection, ScriptBox, Scripted, Trainer,
+    ModelPlanner, Planner, Rejection, ScriptBox, Scripted, Trainer, Workflow,
 };
 use posttrain::grade::ItemScore;
 use serde_json::{Value, json};
@@ -45,6 +45,11 @@ pub(super) struct FtAgentArgs {
     /// Limits, checks and the rule of acceptance: `ftdojo-paper`, or a TOML file.
     #[arg(long, value_name = "NAME|FILE")]
     settings: Option<String>,
+    /// `fail-fast`, which is FT-Agent's: cheap checks before anything dear is done. `staged`, to compare with:
+    /// data, training and scores in full at once, what fails is mended, and no proposal knows of earlier ones.
+    /// Default: what the settings say, which is `fail-fast`.
+    #[arg(long, value_name = "NAME", value_parser = workflow)]
+    workflow: Option<Workflow>,
     /// The device, as the trainer calls it.
     #[arg(long, default_value = "auto")]
     pub(super) device: String,
@@ -68,11 +73,12 @@ pub(super) struct FtPlace<'a> {
 impl FtAgentArgs {
     /// The settings of FT-Agent.
     pub(super) fn settings(&self) -> Result<CheckedFtSettings> {
-        let settings: FtSettings = match &self.settings {
+        let mut settings: FtSettings = match &self.settings {
             Some(name) => toml::from_str(&settings_text(name)?)
                 .map_err(|error| UsageError(format!("`{name}` cannot be read: {error}")))?,
             None => FtSettings::default(),
         };
+        settings.workflow = self.workflow.unwrap_or(settings.workflow);
         Ok(settings.check().map_err(|error| UsageError(error.to_string()))?)
     }
 
@@ -171,6 +177,14 @@ impl FtAgentArgs {
             output::line(&format!("asked {answers} answers, {tokens} tokens, {spent}"))?;
         }
         Ok(state)
+    }
+}
+
+fn workflow(name: &str) -> Result<Workflow, String> {
+    match name {
+        "fail-fast" => Ok(Workflow::FailFast),
+        "staged" => Ok(Workflow::Staged),
+        _ => Err("it is `fail-fast` or `staged`".to_owned()),
     }
 }
 

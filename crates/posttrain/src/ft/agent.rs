@@ -11,6 +11,7 @@ use super::plan::{Draft, Plan};
 use super::planner::{Briefing, Planner, Revision};
 use super::run::{make_data, train};
 use super::sample::DATA;
+use super::settings::Workflow;
 use super::validate::{Chain, Validated, Validation};
 use crate::Digest;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -168,18 +169,24 @@ impl FtRun<'_> {
             schema: self.chain.schema,
             settings: self.chain.settings,
             baseline,
-            experiments: &state.experiments,
+            // The staged workflow has no memory.
+            experiments: if self.is_staged() { &[] } else { &state.experiments },
             seed: self.seed,
         }
+    }
+
+    fn is_staged(&self) -> bool {
+        self.chain.settings.workflow == Workflow::Staged
     }
 
     fn propose(&self, journal: &mut Journal, planner: &mut dyn Planner) -> Result<(), FtRunError> {
         let state = journal.state();
         let Some(baseline) = &state.baseline else { return Ok(()) };
         let experiment = u32::try_from(state.experiments.len()).unwrap_or(u32::MAX) + 1;
-        let parent = state.best().map(|best| best.number);
-        let earlier = state.experiments.iter().map(|it| (it.number, &it.proposal));
-        let proposed = split(planner.propose(&self.briefing(state, baseline)))?;
+        let briefing = self.briefing(state, baseline);
+        let parent = briefing.parent().map(|best| best.number);
+        let earlier = briefing.experiments.iter().map(|it| (it.number, &it.proposal));
+        let proposed = split(planner.propose(&briefing))?;
         let proposed = proposed.and_then(|it| refuse_repeated(&it, earlier).map(|()| it));
         match proposed {
             Ok(proposal) => {
@@ -234,6 +241,14 @@ impl FtRun<'_> {
                 if let Some((stage, rejection, _)) = rejected.filter(|_| is_same).cloned() {
                     return self.reject(journal, planner, stage, rejection);
                 }
+                // What came of a draft that failed in its full run.
+                for left in [folder.join(DATA), folder.join("sft")] {
+                    if left.is_dir() {
+                        fs::remove_dir_all(left)?;
+                    } else if left.is_file() {
+                        fs::remove_file(left)?;
+                    }
+                }
                 files::write_atomic(&script_path, script.as_bytes())?;
                 files::write_atomic(&config_path, config.as_bytes())?;
                 let (script, config) =
@@ -256,12 +271,17 @@ impl FtRun<'_> {
         })
     }
 
-    /// Takes the draft through the checks. Returns the plan if they let it pass.
+    /// Takes the draft through the checks. Returns the plan if they let it pass. The staged workflow has
+    /// none.
     fn validate(
         &self,
         journal: &mut Journal,
         planner: &mut dyn Planner,
     ) -> Result<Option<Validated<Plan>>, FtRunError> {
+        if self.is_staged() {
+            journal.append(FtEvent::Checked { checks: Vec::new(), opinion: None })?;
+            return Ok(None);
+        }
         let state = journal.state();
         let (Some(baseline), Some(open)) = (&state.baseline, &state.open) else { return Ok(None) };
         let mini = self.folder(open.number).join("mini");
@@ -270,6 +290,20 @@ impl FtRun<'_> {
         let opinion = split(planner.judge(&self.briefing(state, baseline), &checks))?.ok();
         journal.append(FtEvent::Checked { checks, opinion })?;
         Ok(plan)
+    }
+
+    /// The plan of a draft that has passed its checks, in a process that was started since.
+    fn plan(
+        &self,
+        open: &OpenExperiment,
+    ) -> Result<Result<Validated<Plan>, (Stage, Rejection)>, FtRunError> {
+        let draft = self.drafted(open)?;
+        if self.is_staged() {
+            return Ok(self.chain.unchecked(&draft).map_err(|rejection| (Stage::Train, rejection)));
+        }
+        let validation = self.chain.validate(&draft, &self.folder(open.number).join("mini"))?;
+        let rejection = validation.rejection();
+        Ok(validation.plan.ok_or_else(|| rejection.expect("what did not pass was rejected")))
     }
 
     /// Data, training and scores of a draft that has passed its checks.
@@ -283,40 +317,41 @@ impl FtRun<'_> {
         let Some(open) = journal.state().open.clone() else { return Ok(()) };
         let folder = self.folder(open.number);
         if open.trained.is_none() {
-            let plan = match passed {
-                Some(plan) => plan,
-                None => match self.chain.validate(&self.drafted(&open)?, &folder.join("mini"))? {
-                    Validation { plan: Some(plan), .. } => plan,
-                    validation => {
-                        let (stage, rejection) =
-                            validation.rejection().expect("what did not pass was rejected");
-                        return self.reject(journal, planner, stage, rejection);
-                    }
-                },
+            let plan = match passed.map_or_else(|| self.plan(&open), |plan| Ok(Ok(plan)))? {
+                Ok(plan) => plan,
+                Err((stage, rejection)) => {
+                    return self.fail(journal, planner, stage, rejection, 0.0);
+                }
             };
             if open.data.is_none() {
                 let began = Instant::now();
-                match split(make_data(&self.chain, &plan, &folder))? {
+                let made = split(make_data(&self.chain, &plan, &folder))?;
+                let seconds = began.elapsed().as_secs_f64();
+                match made {
                     Ok(made) => {
-                        let seconds = began.elapsed().as_secs_f64();
                         let check = Check::of(Stage::Data, Ok(made.warnings), seconds);
                         let (data, samples) = (made.digest, made.samples);
                         journal.append(FtEvent::Made { data, samples, check })?;
                     }
-                    Err(rejection) => return self.reject(journal, planner, Stage::Data, rejection),
+                    Err(rejection) => {
+                        return self.fail(journal, planner, Stage::Data, rejection, seconds);
+                    }
                 }
             }
             let began = Instant::now();
             let left = arena.left()?.unwrap_or(Duration::MAX);
-            match split(train(&self.chain, &plan, &folder, left))? {
+            let trained = split(train(&self.chain, &plan, &folder, left))?;
+            let seconds = began.elapsed().as_secs_f64();
+            match trained {
                 Ok(trained) => {
-                    let check =
-                        Check::of(Stage::Train, Ok(Vec::new()), began.elapsed().as_secs_f64());
+                    let check = Check::of(Stage::Train, Ok(Vec::new()), seconds);
                     let losses = trained.curve.ends();
                     let checkpoint = trained.checkpoint;
                     journal.append(FtEvent::Trained { checkpoint, losses, check })?;
                 }
-                Err(rejection) => return self.reject(journal, planner, Stage::Train, rejection),
+                Err(rejection) => {
+                    return self.fail(journal, planner, Stage::Train, rejection, seconds);
+                }
             }
         }
         self.evaluate(journal, planner, arena)
@@ -335,7 +370,10 @@ impl FtRun<'_> {
         let began = Instant::now();
         let evaluated = match arena.submit(open.number, checkpoint)? {
             Ok(evaluated) => evaluated,
-            Err(rejection) => return self.reject(journal, planner, Stage::Evaluate, rejection),
+            Err(rejection) => {
+                let seconds = began.elapsed().as_secs_f64();
+                return self.fail(journal, planner, Stage::Evaluate, rejection, seconds);
+            }
         };
         let seconds = began.elapsed().as_secs_f64();
         let best = state.best().and_then(Experiment::evaluated).unwrap_or(baseline);
@@ -357,6 +395,23 @@ impl FtRun<'_> {
         };
         let check = Check::of(Stage::Evaluate, Ok(Vec::new()), seconds);
         self.end(journal, planner, outcome, check)
+    }
+
+    /// A full run has failed: of a draft that had passed its checks it ends the experiment. In the staged
+    /// workflow the draft goes back to the planner.
+    fn fail(
+        &self,
+        journal: &mut Journal,
+        planner: &mut dyn Planner,
+        stage: Stage,
+        rejection: Rejection,
+        seconds: f64,
+    ) -> Result<(), FtRunError> {
+        if !self.is_staged() {
+            return self.reject(journal, planner, stage, rejection);
+        }
+        let checks = vec![Check::of(stage, Err(rejection), seconds)];
+        Ok(journal.append(FtEvent::Checked { checks, opinion: None })?)
     }
 
     fn reject(

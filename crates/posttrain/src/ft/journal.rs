@@ -57,7 +57,7 @@ pub enum FtEvent {
         /// The hash of the settings.
         config: Digest,
     },
-    /// The draft went through the checks.
+    /// The draft went through the checks, or failed in its full run and goes back to the planner.
     Checked {
         /// A line for each stage that was reached.
         checks: Vec<Check>,
@@ -176,8 +176,9 @@ impl OpenExperiment {
             FtEvent::Drafted { script, config } => {
                 self.drafts += 1;
                 self.draft = Some((script, config));
-                // What the new one mends is no longer its fault.
-                self.rejected = None;
+                // What the new one mends is no longer its fault, and what came of the old one is not its own.
+                (self.rejected, self.passed) = (None, false);
+                (self.data, self.trained) = (None, None);
             }
             FtEvent::Checked { checks, opinion } => {
                 let rejected = checks.iter().find_map(|it| Some((it.stage, it.rejection()?)));

@@ -55,7 +55,7 @@ pub use script::{ScriptBox, ScriptRun};
 pub use scripted::Scripted;
 pub use settings::{
     AcceptRule, CheckedFtSettings, FtAccept, FtChecks, FtLimits, FtSettings, FtSettingsError,
-    Method,
+    Method, Workflow,
 };
 pub use summary::{DataSummary, FilterCount, SUMMARY};
 pub use trainer::Trainer;

@@ -1,9 +1,10 @@
-//! What is dear: all of the data, and the training. Only a validated plan gets here.
+//! What is dear: all of the data, and the training. Only a [`Validated`] plan gets here.
 
 use super::check::{ErrorClass, Rejection};
 use super::fault::StageError;
 use super::plan::Plan;
 use super::sample::{DATA, read_samples};
+use super::settings::Workflow;
 use super::trainer::TrainJob;
 use super::validate::debug::{check_samples, read_run};
 use super::validate::{Chain, LossCurve, Validated};
@@ -49,7 +50,10 @@ pub(super) fn make_data(
         let (samples, _) = read_run(&run, limit)?;
         (run.data.unwrap_or_default(), samples)
     };
-    let warnings = check_samples(chain, &samples)?;
+    let warnings = match chain.settings.workflow {
+        Workflow::FailFast => check_samples(chain, &samples)?,
+        Workflow::Staged => Vec::new(),
+    };
     let (found, most) = (samples.len(), limits.samples as usize);
     if found > most {
         return Err(Rejection::new(
@@ -63,7 +67,7 @@ pub(super) fn make_data(
 }
 
 /// Trains on the data in `folder` for at most `limit`, and ends a training whose losses are not worth
-/// going on with. One that was interrupted goes on.
+/// going on with, unless the workflow is staged. One that was interrupted goes on.
 pub(super) fn train(
     chain: &Chain<'_>,
     plan: &Validated<Plan>,
@@ -72,7 +76,9 @@ pub(super) fn train(
 ) -> Result<TrainedModel, StageError> {
     let (data, config, out) = (folder.join(DATA), folder.join("train.toml"), folder.join("sft"));
     files::write_atomic(&config, plan.config().text().as_bytes())?;
-    let explosion = chain.settings.checks.explosion;
+    let is_watched = chain.settings.workflow == Workflow::FailFast;
+    let problem =
+        |curve: &LossCurve| curve.problem(chain.settings.checks.explosion).filter(|_| is_watched);
     let mut looked = Instant::now();
     let look = || {
         if looked.elapsed() < LOOK {
@@ -80,13 +86,13 @@ pub(super) fn train(
         }
         looked = Instant::now();
         // A file that cannot be read now can be read at the end.
-        LossCurve::read(&out).ok()?.problem(explosion)
+        problem(&LossCurve::read(&out).ok()?)
     };
     let job = TrainJob { data: &data, config: &config, out: &out, more: &[] };
     let trained = chain.trainer.train(job, limit, look);
     let curve = LossCurve::read(&out)?;
     // Losses explain a trainer that failed better than its last words do.
-    if let Some(problem) = curve.problem(explosion) {
+    if let Some(problem) = problem(&curve) {
         return Err(problem.into());
     }
     Ok(TrainedModel { checkpoint: trained?, curve })

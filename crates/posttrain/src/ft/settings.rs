@@ -139,6 +139,19 @@ impl Default for FtAccept {
     }
 }
 
+/// How a proposal comes to its scores.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workflow {
+    /// FT-Agent's: cheap checks first, and a proposal knows what came of those before.
+    #[default]
+    FailFast,
+    /// What FT-Agent is compared with, a generalist with the same tools: all of the data, all of the
+    /// training, then the scores. What fails goes back to the planner. Nothing is tried on a small scale
+    /// beforehand, no loss is watched, and a proposal knows nothing of those before.
+    Staged,
+}
+
 /// The settings of FT-Agent, as they are written.
 ///
 /// # Examples
@@ -157,6 +170,8 @@ impl Default for FtAccept {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FtSettings {
+    /// How a proposal comes to its scores.
+    pub workflow: Workflow,
     /// What an experiment may take.
     pub limits: FtLimits,
     /// What the checks let pass.
@@ -187,7 +202,7 @@ impl FtSettings {
     /// # Errors
     /// [`FtSettingsError`] for the first value that is out of its range.
     pub fn check(self) -> Result<CheckedFtSettings, FtSettingsError> {
-        let Self { limits, checks, accept } = &self;
+        let Self { workflow: _, limits, checks, accept } = &self;
         let counts = [
             ("limits.samples", limits.samples, 1_000_000),
             ("limits.coder_rounds", limits.coder_rounds, 100),

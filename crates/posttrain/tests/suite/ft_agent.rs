@@ -6,8 +6,9 @@ use camino::Utf8Path;
 use fs_err as fs;
 use posttrain::Digest;
 use posttrain::ft::{
-    Arena, Briefing, Draft, Evaluated, ExperimentOutcome, FtFault, FtRunError, FtSettings, FtState,
-    Planner, Rejection, Scripted, Stage,
+    Arena, Briefing, Check, Diagnosis, Draft, Evaluated, Experiment, ExperimentOutcome, FtFault,
+    FtRunError, FtSettings, FtState, Opinion, Planner, Proposal, Rejection, Revision, Scripted,
+    Stage, StageError, Workflow,
 };
 use posttrain::grade::ItemScore;
 use serde_json::{Value, json};
@@ -174,6 +175,91 @@ fn full_training_that_goes_wrong_is_ended_and_the_next_experiment_begins() {
     place.mode("");
     let state = run(&place, &mut arena, 3).unwrap();
     assert!(state.best().is_some_and(|best| best.number == 3), "{state:?}");
+}
+
+/// Writes a script that fails in its last line, mends it when it is told so, and notes what it is shown.
+#[derive(Default)]
+struct Slips {
+    /// Experiments that it was shown with each question for a proposal.
+    shown: Vec<usize>,
+}
+
+impl Planner for Slips {
+    fn propose(&mut self, briefing: &Briefing<'_>) -> Result<Proposal, StageError> {
+        self.shown.push(briefing.experiments.len());
+        Ok(proposal())
+    }
+
+    fn write_script(
+        &mut self,
+        _: &Briefing<'_>,
+        _: &Proposal,
+        revision: Option<Revision<'_>>,
+    ) -> Result<String, StageError> {
+        Ok(match revision {
+            None => format!("{SOUND}\nraise ValueError('at the very end')\n"),
+            Some(revision) => {
+                assert!(revision.rejection.message.contains("at the very end"), "{revision:?}");
+                SOUND.to_owned()
+            }
+        })
+    }
+
+    fn write_config(
+        &mut self,
+        _: &Briefing<'_>,
+        _: &Proposal,
+        _: Option<Revision<'_>>,
+    ) -> Result<String, StageError> {
+        Ok("epochs = 2\n".to_owned())
+    }
+
+    fn judge(&mut self, _: &Briefing<'_>, checks: &[Check]) -> Result<Opinion, StageError> {
+        panic!("nothing is checked: {checks:?}")
+    }
+
+    fn diagnose(
+        &mut self,
+        briefing: &Briefing<'_>,
+        experiment: &Experiment,
+    ) -> Result<Diagnosis, StageError> {
+        Scripted.diagnose(briefing, experiment)
+    }
+}
+
+#[test]
+fn staged_workflow_mends_what_fails_in_full_and_neither_checks_nor_remembers() {
+    let settings = FtSettings { workflow: Workflow::Staged, ..FtSettings::default() };
+    let place = Place::new(settings);
+    let mut arena = Local { place: &place, failures: 1, scored: 0 };
+    let (task, out) = (suite().task("aime").unwrap(), place.path("run"));
+    // Losses that the other workflow would not let pass.
+    place.mode("explodes");
+    let mut planner = Slips::default();
+    let mut run = |arena: &mut Local<'_>| {
+        let run = place.run(task.spec(), 2, Digest::of(b"asked"), &out);
+        run.run(&mut planner, arena, &AtomicBool::new(false))
+    };
+    assert!(matches!(run(&mut arena), Err(FtRunError::Fault(_))));
+    let state = run(&mut arena).unwrap();
+    assert_eq!(planner.shown, [0, 0]);
+    // The same proposal twice: neither is there a memory, nor a refusal.
+    assert_eq!((state.experiments.len(), arena.scored), (2, 2));
+    for experiment in &state.experiments {
+        assert!(matches!(experiment.outcome, ExperimentOutcome::Evaluated { .. }));
+        let stages: Vec<(Stage, bool)> = experiment
+            .checks
+            .iter()
+            .map(|check| (check.stage, check.rejection().is_some()))
+            .collect();
+        let expected = [Stage::Data, Stage::Data, Stage::Train, Stage::Evaluate];
+        let rejected = [true, false, false, false];
+        assert_eq!(stages, expected.into_iter().zip(rejected).collect::<Vec<_>>());
+        assert_eq!(experiment.parent, None);
+    }
+    // One training each, in full, and none again for the server that was away.
+    let trainings = place.trainings();
+    assert!(trainings.len() == 2 && !trainings.iter().any(|line| line.contains("/mini/")));
 }
 
 /// A server that grades models of the place.
@@ -385,6 +471,13 @@ fn ft_serves_itself_and_a_dry_run_says_what_it_would_do() {
         assert!(planned.contains(line), "{line}: {planned}");
     }
     assert!(!place.path("run").exists() && place.trainings().is_empty());
+    let (code, planned, err) = ft(&["--workflow", "staged", "--dry-run"]);
+    assert!(
+        code == Some(0) && planned.contains("checks    none: the workflow is staged"),
+        "{planned}{err}"
+    );
+    let (code, _, err) = ft(&["--workflow", "stages", "--dry-run"]);
+    assert!(code == Some(2) && err.contains("it is `fail-fast` or `staged`"), "{err}");
     let (code, _, err) = ft(&["--settings", "nothing.toml", "--dry-run"]);
     assert!(
         code == Some(2) && err.contains("`nothing.toml` is neither `ftdojo-paper` nor a file"),

@@ -2,8 +2,9 @@
 //!
 //! `draft -> [static] -> plan -> [debug run] -> [mini-run] -> [sanity] -> Validated<Plan>`
 //!
-//! Exit codes and counts decide, and no model's opinion. A [`Validated`] plan has one constructor,
-//! [`Chain::validate`], and only such a plan is trained in full.
+//! Exit codes and counts decide, and no model's opinion. Only a [`Validated`] plan is trained in full. It
+//! comes from [`Chain::validate`], and in the staged workflow, which does without these checks, from
+//! [`Chain::unchecked`].
 
 pub(super) mod debug;
 mod mini;
@@ -44,7 +45,7 @@ pub struct Chain<'a> {
     pub pool: &'a DatasetInfo,
 }
 
-/// Something that has passed all checks.
+/// Something that may be carried out in full.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Validated<T>(T);
 
@@ -81,6 +82,15 @@ impl Chain<'_> {
         let mut checks = Vec::new();
         let plan = self.stages(draft, place, &mut checks)?.map(Validated);
         Ok(Validation { checks, plan })
+    }
+
+    /// Takes a draft as it is: only what a trainer itself refuses, its proposal and settings out of their
+    /// ranges, is refused. For [`Workflow::Staged`](super::Workflow::Staged).
+    ///
+    /// # Errors
+    /// A rejection of the class `PLANNER` or `CONFIG`.
+    pub fn unchecked(&self, draft: &Draft) -> Result<Validated<Plan>, Rejection> {
+        statics::check_values(self, draft).map(Validated)
     }
 
     fn stages(

@@ -9,27 +9,34 @@ use crate::ft::script::{PathFault, PathProblem, ScriptFacts};
 
 /// Makes a plan of a draft.
 pub(super) fn check(chain: &Chain<'_>, draft: &Draft) -> Result<Plan, StageError> {
-    let reject = |class, message: String| StageError::from(Rejection::new(class, message));
+    let plan = check_values(chain, draft)?;
+    if !plan.proposal.reuse_data {
+        let facts = chain.scripts.facts(&draft.script)?;
+        let facts = facts.map_err(|why| {
+            let message = format!("the script cannot be read: {why}; make it shorter");
+            Rejection::new(ErrorClass::Data, message)
+        })?;
+        check_script(&facts)?;
+    }
+    Ok(plan)
+}
+
+/// Makes a plan of a draft whose script nobody has looked at.
+pub(super) fn check_values(chain: &Chain<'_>, draft: &Draft) -> Result<Plan, Rejection> {
     let bounds = ProposalBounds {
         pool: chain.pool,
         samples: chain.settings.limits.samples,
         has_parent: draft.parent_data.is_some(),
     };
     let proposal = &draft.proposal;
-    proposal.check(bounds).map_err(|bad| reject(ErrorClass::Planner, bad.to_string()))?;
+    let bad = |why: String| Rejection::new(ErrorClass::Planner, why);
+    proposal.check(bounds).map_err(|error| bad(error.to_string()))?;
     if proposal.data.synthesis.teacher != Teacher::None {
         let message = "`data.synthesis.teacher` must be `none`: this run has no teacher";
-        return Err(reject(ErrorClass::Planner, message.to_owned()));
+        return Err(bad(message.to_owned()));
     }
     if draft.script.len() > chain.settings.limits.data_bytes.length() {
-        return Err(reject(ErrorClass::Data, "the script is too long".to_owned()));
-    }
-    if !proposal.reuse_data {
-        let facts = chain.scripts.facts(&draft.script)?;
-        let facts = facts.map_err(|why| {
-            reject(ErrorClass::Data, format!("the script cannot be read: {why}; make it shorter"))
-        })?;
-        check_script(&facts)?;
+        return Err(Rejection::new(ErrorClass::Data, "the script is too long"));
     }
     let config = chain.schema.check(&draft.config, &chain.settings.limits, chain.base)?;
     Ok(Plan {
