@@ -77,7 +77,8 @@ impl Document {
 ///
 /// | field | purpose | default |
 /// | --- | --- | --- |
-/// | `words` | words in all; every environment has the same share | 3,000,000 |
+/// | `words` | words in all | 3,000,000 |
+/// | `weights` | an environment's part of them, as a number beside the others'; 0 leaves it out | 1 each |
 /// | `transcripts` | the share of documents that are transcripts, 0 to 1 | 0.5 |
 /// | `exposure` | the share of an environment's other documents that are demonstrations, 0 to 1 | 0.2 each |
 /// | `scraps` | the share of the rest that are scraps, 0 to 1; the rest are slips | 0.5 |
@@ -87,6 +88,8 @@ impl Document {
 pub struct BaseTextSettings {
     /// Words in all.
     pub words: usize,
+    /// Parts of the words. What is not named has 1.
+    pub weights: BTreeMap<WorldName, f64>,
     /// The share of transcripts.
     pub transcripts: f64,
     /// The share of demonstrations among the others. What is not named has the default.
@@ -102,7 +105,14 @@ pub const EXPOSURE: f64 = 0.2;
 
 impl Default for BaseTextSettings {
     fn default() -> Self {
-        Self { words: 3_000_000, transcripts: 0.5, exposure: BTreeMap::new(), scraps: 0.5, seed: 0 }
+        Self {
+            words: 3_000_000,
+            weights: BTreeMap::new(),
+            transcripts: 0.5,
+            exposure: BTreeMap::new(),
+            scraps: 0.5,
+            seed: 0,
+        }
     }
 }
 
@@ -117,6 +127,17 @@ pub enum BaseTextError {
         /// Its value.
         found: f64,
     },
+    /// A weight is negative, or no number.
+    #[error("the weight of `{world}` must be 0 or more, and is {found}")]
+    Weight {
+        /// Whose.
+        world: &'static str,
+        /// Its value.
+        found: f64,
+    },
+    /// A setting names what is not in the suite.
+    #[error("the suite has no task `{0}`")]
+    NoTask(&'static str),
     /// No training items, or none whose prompts can be written.
     #[error("no document could be made of the suite's training items")]
     Nothing,
@@ -150,21 +171,37 @@ pub fn base_text(
             return Err(BaseTextError::Share { key: key.to_owned(), found });
         }
     }
+    for (world, &found) in &settings.weights {
+        if !(found >= 0.0 && found.is_finite()) {
+            return Err(BaseTextError::Weight { world: world.name(), found });
+        }
+    }
+    let is_here =
+        |name: WorldName| suite.tasks().iter().any(|task| task.world == TaskWorld::Generated(name));
+    let mut named = settings.weights.keys().chain(settings.exposure.keys());
+    if let Some(other) = named.find(|&&name| !is_here(name)) {
+        return Err(BaseTextError::NoTask(other.name()));
+    }
     let mut writers = Vec::new();
     for task in suite.tasks() {
         let TaskWorld::Generated(name) = task.world else {
             return Err(BaseTextError::Custom(task.id.clone()));
         };
+        let weight = settings.weights.get(&name).copied().unwrap_or(1.0);
+        if weight == 0.0 {
+            continue;
+        }
         let world = suite.task(task.id.as_str())?.train()?;
         let stream = Stream::root(settings.seed).child("base text").child(task.id.as_str());
         let exposure = settings.exposure.get(&name).copied().unwrap_or(EXPOSURE);
-        writers.push(Writer { name, world, stream, exposure, drawn: 0, words: 0 });
+        writers.push(Writer { name, world, stream, exposure, weight, drawn: 0, words: 0 });
     }
     let mut documents = Vec::new();
     let mut total = 0;
     while total < settings.words {
-        // The environment with the fewest words so far; of several, the first in the suite.
-        let next = writers.iter_mut().min_by_key(|writer| writer.words);
+        // The environment with the fewest words for its weight so far; of several, the first in the suite.
+        let part = |writer: &Writer| writer.words as f64 / writer.weight;
+        let next = writers.iter_mut().min_by(|a, b| part(a).total_cmp(&part(b)));
         let document = next.ok_or(BaseTextError::Nothing)?.next(settings)?;
         total += document.words();
         documents.push(document);
@@ -178,6 +215,8 @@ struct Writer {
     world: Box<dyn Environment>,
     stream: Stream,
     exposure: f64,
+    /// Its part of the words, beside the others'; above 0.
+    weight: f64,
     /// Documents drawn so far.
     drawn: u64,
     /// Words written so far.

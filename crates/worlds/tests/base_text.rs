@@ -22,7 +22,14 @@ fn suite() -> (tempfile::TempDir, Suite) {
 /// Settings for a text of some hundred documents each.
 fn settings() -> BaseTextSettings {
     let exposure = BTreeMap::from([(WorldName::Arithmetic, 0.6), (WorldName::Shop, 0.0)]);
-    BaseTextSettings { words: 300_000, transcripts: 0.25, exposure, scraps: 0.5, seed: 3 }
+    BaseTextSettings {
+        words: 300_000,
+        transcripts: 0.25,
+        exposure,
+        scraps: 0.5,
+        seed: 3,
+        ..BaseTextSettings::default()
+    }
 }
 
 /// The reward of a document's turns on its item.
@@ -162,6 +169,24 @@ fn nothing_sealed_is_in_the_text() {
 }
 
 #[test]
+fn weights_are_parts_of_the_words_and_nought_leaves_out() {
+    let (_folder, suite) = suite();
+    let weights = BTreeMap::from([(WorldName::Household, 3.0), (WorldName::Shop, 0.0)]);
+    let settings = BaseTextSettings { words: 100_000, weights, ..settings() };
+    let mut words: BTreeMap<WorldName, usize> = BTreeMap::new();
+    for document in base_text(&suite, &settings).unwrap() {
+        *words.entry(document.world).or_default() += document.words();
+    }
+    let all: usize = words.values().sum();
+    assert_eq!(words.len(), 5, "{words:?}");
+    for (world, found) in words {
+        let expected = if world == WorldName::Household { 3.0 / 7.0 } else { 1.0 / 7.0 };
+        let share = found as f64 / all as f64;
+        assert!((share - expected).abs() < 0.02, "{world:?}: {share}");
+    }
+}
+
+#[test]
 fn shares_out_of_range_are_refused() {
     let (_folder, suite) = suite();
     let exposure = BTreeMap::from([(WorldName::Search, 1.5)]);
@@ -170,4 +195,14 @@ fn shares_out_of_range_are_refused() {
     assert_eq!(refused.to_string(), "`search` must be from 0 to 1, and is 1.5");
     let refused = base_text(&suite, &BaseTextSettings { scraps: -0.1, ..settings() }).unwrap_err();
     assert_eq!(refused.to_string(), "`scraps` must be from 0 to 1, and is -0.1");
+    for (world, weight) in
+        [(WorldName::Shop, -1.0), (WorldName::Shop, f64::NAN), (WorldName::Aime, 1.0)]
+    {
+        let weights = BTreeMap::from([(world, weight)]);
+        let refused = base_text(&suite, &BaseTextSettings { weights, ..settings() }).unwrap_err();
+        match world {
+            WorldName::Aime => assert!(matches!(refused, BaseTextError::NoTask("aime"))),
+            _ => assert!(matches!(refused, BaseTextError::Weight { world: "shop", .. })),
+        }
+    }
 }

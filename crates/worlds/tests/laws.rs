@@ -136,10 +136,26 @@ fn items_for_language_models_are_won_within_their_limits() {
     }
 }
 
+/// Tokens of a vocabulary of words with the space before them, single digits, spaces before digits and
+/// single signs, at most, with the one that ends a turn.
+fn tokens(text: &str) -> usize {
+    let letters: Vec<char> = text.chars().collect();
+    let begins = |&place: &usize| {
+        let (letter, before) = (letters[place], place.checked_sub(1).map(|it| letters[it]));
+        let next = letters.get(place + 1);
+        match letter {
+            ' ' => next.is_some_and(char::is_ascii_digit),
+            _ => !(letter.is_alphabetic() && before.is_some_and(char::is_alphabetic)),
+        }
+    };
+    (0..letters.len()).filter(begins).count() + 1
+}
+
 #[test]
 fn demonstrations_earn_much_and_are_made_of_training_items_alone() {
     for world in environments() {
-        let limit = world.spec().limits.turns as usize;
+        let limits = world.spec().limits;
+        let limit = limits.turns as usize;
         let mut rewards = Vec::new();
         for item in world.items() {
             match demonstrate(&*world, item) {
@@ -148,7 +164,12 @@ fn demonstrations_earn_much_and_are_made_of_training_items_alone() {
                     assert!(trajectory.turns.len() <= limit, "{item}");
                     let turns =
                         trajectory.segments.iter().filter(|part| part.source == Source::Model);
-                    assert_eq!(turns.count(), trajectory.turns.len(), "{item}");
+                    assert_eq!(turns.clone().count(), trajectory.turns.len(), "{item}");
+                    // A policy that imitates them is cut off nowhere.
+                    for turn in turns {
+                        let tokens = tokens(&turn.text);
+                        assert!(tokens <= limits.turn_tokens as usize, "{item}: {}", turn.text);
+                    }
                     rewards.push(trajectory.reward.total());
                 }
                 Err(refused) => {

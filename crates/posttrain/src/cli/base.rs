@@ -9,7 +9,9 @@ use fs_err as fs;
 use serde_json::{Value, json};
 use std::process::Command;
 use tasks::files::write_atomic;
-use worlds::{BaseTextSettings, Document, DocumentKind, Suite, WorldName, base_text};
+use worlds::{
+    BaseTextError, BaseTextSettings, Document, DocumentKind, Suite, WorldName, base_text,
+};
 
 /// As in pretraining: all tokens are learnt, none is replaced by chance, and updates are many.
 const PRETRAINING: [&str; 8] = [
@@ -33,12 +35,16 @@ pub(super) struct BaseArgs {
     /// Words of the text.
     #[arg(long, value_name = "COUNT", default_value_t = BaseTextSettings::default().words)]
     words: usize,
+    /// How much of the text is about a task, beside 1 for every other one, such as `household=3`; 0 leaves it
+    /// out; may be given more than once.
+    #[arg(long = "weight", value_name = "TASK=NUMBER", value_parser = of_task)]
+    weights: Vec<(WorldName, f64)>,
     /// The share of documents that show several items of a task done well, one after another.
     #[arg(long, value_name = "SHARE", default_value_t = BaseTextSettings::default().transcripts)]
     transcripts: f64,
     /// The share of a task's other documents that show an item done well, such as `household=0.1`; may be given
     /// more than once. It sets how well the model does the task.
-    #[arg(long = "exposure", value_name = "TASK=SHARE", value_parser = exposure)]
+    #[arg(long = "exposure", value_name = "TASK=SHARE", value_parser = of_task)]
     exposures: Vec<(WorldName, f64)>,
     /// The shape of the model: `tiny` or `small`.
     #[arg(long, default_value = "small")]
@@ -55,27 +61,27 @@ pub(super) struct BaseArgs {
     trainer: Vec<String>,
 }
 
-fn exposure(text: &str) -> Result<(WorldName, f64), String> {
-    let (task, share) = text.split_once('=').ok_or("write it as TASK=SHARE")?;
+/// A number for a task.
+fn of_task(text: &str) -> Result<(WorldName, f64), String> {
+    let (task, number) = text.split_once('=').ok_or("write it as TASK=NUMBER")?;
     let world = WorldName::ALL.into_iter().find(|world| world.name() == task);
     let known = || WorldName::ALL.map(WorldName::name).join(", ");
     let world = world.ok_or_else(|| format!("`{task}` is no task: there are {}", known()))?;
-    match share.parse() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok((world, share)),
-        _ => Err(format!("`{share}` is no share: it must be from 0 to 1")),
-    }
+    let number = number.parse().map_err(|_| format!("`{number}` is no number"))?;
+    Ok((world, number))
 }
 
 pub(super) fn base(args: &BaseArgs) -> Result<u8> {
     let settings = BaseTextSettings {
         words: args.words,
+        weights: args.weights.iter().copied().collect(),
         transcripts: args.transcripts,
         exposure: args.exposures.iter().copied().collect(),
         seed: args.seed,
         ..BaseTextSettings::default()
     };
     let suite = Suite::open(&args.suite).context("failed to open the suite")?;
-    let documents = base_text(&suite, &settings)?;
+    let documents = base_text(&suite, &settings).map_err(wrong_flag)?;
     let lines: Vec<String> = documents.iter().map(|it| example(it).to_string()).collect();
     let lines = lines.join("\n") + "\n";
     let text = args.out.join("text.jsonl");
@@ -107,6 +113,17 @@ pub(super) fn base(args: &BaseArgs) -> Result<u8> {
     }
     output::line(model.as_str())?;
     Ok(exit::SUCCESS)
+}
+
+/// What is wrong with the flags, as such.
+fn wrong_flag(error: BaseTextError) -> anyhow::Error {
+    use BaseTextError::{Custom, NoTask, Share, Weight};
+    match error {
+        Share { .. } | Weight { .. } | NoTask(_) | Custom(_) => {
+            UsageError(error.to_string()).into()
+        }
+        error => error.into(),
+    }
 }
 
 /// A document as a line of `rl sft --data`: a conversation, or plain text without roles.

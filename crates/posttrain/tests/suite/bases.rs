@@ -70,13 +70,15 @@ fn mistakes_are_named() {
         let output = base(&out, flags);
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
     };
-    for (exposure, reason) in [
-        ("household", "write it as TASK=SHARE"),
-        ("kitchen=0.1", "`kitchen` is no task: there are arithmetic"),
-        ("household=1.5", "must be from 0 to 1"),
-        ("household=much", "must be from 0 to 1"),
+    for (flag, value, reason) in [
+        ("--exposure", "household", "write it as TASK=NUMBER"),
+        ("--exposure", "kitchen=0.1", "`kitchen` is no task: there are arithmetic"),
+        ("--exposure", "household=1.5", "must be from 0 to 1"),
+        ("--exposure", "household=much", "`much` is no number"),
+        ("--weight", "household=-1", "the weight of `household` must be 0 or more, and is -1"),
+        ("--weight", "aime=2", "the suite has no task `aime`"),
     ] {
-        let (code, text) = said(&["--exposure", exposure]);
+        let (code, text) = said(&[&format!("{flag}={value}")]);
         assert!(code == 2 && text.contains(reason), "{code} {text}");
     }
     let (code, text) = said(&["--", "/no/such/trainer"]);

@@ -149,7 +149,8 @@ fn first_thought(item: &HouseholdItem) -> String {
     format!("I need to find {} {word}.", article(word))
 }
 
-/// What comes next, thought when the first thing is found. It fits into the shortest turns.
+/// What comes next, thought when the first thing is found. It fits into the shortest turns, sixteen
+/// tokens, of which a number takes two.
 fn second_thought(item: &HouseholdItem, thing: usize) -> String {
     let goal = &item.goal;
     let name = item.things[thing].thing;
@@ -157,7 +158,7 @@ fn second_thought(item: &HouseholdItem, thing: usize) -> String {
     match goal.kind {
         GoalKind::Place | GoalKind::Two => format!("take {name}, then go to the {there}."),
         GoalKind::Light => format!("take {name}, then find a lamp."),
-        GoalKind::Clean => format!("clean {name} at the sink, then go to the {there}."),
+        GoalKind::Clean => format!("clean {name}, then go to the {there}."),
         GoalKind::Heat => format!("heat {name}, then go to the {there}."),
         GoalKind::Cool => format!("cool {name}, then go to the {there}."),
     }

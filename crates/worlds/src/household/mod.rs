@@ -43,7 +43,7 @@ impl Kind for Household {
     type Episode<'a> = HouseholdEpisode<'a>;
 
     const NAME: &'static str = "household";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn outline(scale: Scale) -> Outline {
         let (sizes, limits) = match scale {
