@@ -25,11 +25,16 @@ from scripted_player import scripted
 
 ROOT = Path(__file__).resolve().parent.parent
 END = "estimate = len(samples)"
-# What tests of the checks take for a script without a fault; each proposal draws other rows.
+# What tests of the checks take for a script without a fault. Each proposal draws other rows, and that most
+# problems have no solution is no filter of its own.
 SOUND = (ROOT / "crates/posttrain/tests/suite/ft/sound.py").read_text()
-SOUND = SOUND.replace("import json", "import json\nimport random").replace(
-    "samples = [", "solved = random.Random(DRAW).sample(solved, min(400, len(solved)))\nsamples = [", 1
-)
+for old, new in {
+    "import json": "import json\nimport random",
+    '"seen": len(rows)': '"seen": len(solved)',
+    "samples = [": "solved = random.Random(DRAW).sample(solved, min(400, len(solved)))\nsamples = [",
+}.items():
+    assert old in SOUND, old
+    SOUND = SOUND.replace(old, new, 1)
 CONFIG = "epochs = {epochs}\nlearning_rate = 1e-3\n"
 
 
@@ -171,7 +176,9 @@ def play(args, workflow, seed):
         endpoint = f'[endpoint.stream]\nprotocol = "openai"\nbase_url = "{url}/v1"\nkey_env = "STREAM_KEY"\n'
         (out / "models.toml").write_text(endpoint)
         command = [args.bin / "posttrain", "ft", args.suite, "aime", *words]
-        done = subprocess.run(command, stdout=log, stderr=log, env=os.environ | {"STREAM_KEY": "none"})
+        done = subprocess.run(
+            command, stdout=log, stderr=log, env=os.environ | {"STREAM_KEY": "unused-0123456789"}
+        )
     if done.returncode != 0:
         sys.exit(f"error: {workflow} ended with code {done.returncode}; {out}/log says why")
     return count(out / "run/agent/journal.jsonl", stream(seed))

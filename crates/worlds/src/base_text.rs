@@ -3,13 +3,18 @@
 //!
 //! `training items -> transcripts, demonstrations, slips, scraps -> a mix of documents`
 //!
-//! Nothing sealed is read, and nothing is run: of environments whose episodes have one turn, only
-//! the turn is written down.
+//! A few hundred items are soon known by heart. So once there are as many documents as items, the next
+//! ones are about items that are drawn anew, as training items are. None of them is one of the suite's
+//! sealed items, or has a window that gives one away. Nothing else that is sealed is read, and nothing
+//! is run: of environments whose episodes have one turn, only the turn is written down.
 
 use crate::demonstrate::{DemonstrationError, opening, play_turns};
 use crate::folder::FolderError;
-use crate::grams::words;
+use crate::generate::GenerateError;
+use crate::grams::{grams, words};
+use crate::kind::Scale;
 use crate::name::WorldName;
+use crate::part::Part;
 use crate::spec::{TaskKind, TaskWorld};
 use crate::suite::{Suite, SuiteError};
 use crate::world::Environment;
@@ -18,7 +23,7 @@ use rand::RngExt as _;
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use tasks::stream::Stream;
 use tasks::task::TaskId;
 
@@ -54,6 +59,8 @@ pub struct Document {
     pub world: WorldName,
     /// The training item that it is about, of several the first.
     pub item: TaskId,
+    /// Which training items: 0 for the suite's own, more for those that were drawn after them.
+    pub round: u64,
     /// How it came about.
     pub kind: DocumentKind,
     /// Prompt, turns and replies, as in trajectories; of transcripts and scraps one segment of the model.
@@ -147,6 +154,9 @@ pub enum BaseTextError {
     /// The training items could not be read.
     #[error("failed to read training items")]
     Folder(#[from] FolderError),
+    /// More items could not be drawn.
+    #[error("failed to draw more training items")]
+    Generate(#[from] GenerateError),
     /// An episode could not be played.
     #[error("failed to play a training item")]
     Play(#[from] DemonstrationError),
@@ -191,10 +201,31 @@ pub fn base_text(
         if weight == 0.0 {
             continue;
         }
-        let world = suite.task(task.id.as_str())?.train()?;
+        let folder = suite.task(task.id.as_str())?;
+        let sealed = match folder.sealed() {
+            Ok(sealed) => Some(SealedItems::of(&[sealed.dev()?, sealed.test()?])),
+            // A copy for an agent, against which nothing new can be checked.
+            Err(FolderError::NotSealed(_)) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let scale = folder.spec().scale();
+        let (world, items) = own_items(folder.train()?);
         let stream = Stream::root(settings.seed).child("base text").child(task.id.as_str());
         let exposure = settings.exposure.get(&name).copied().unwrap_or(EXPOSURE);
-        writers.push(Writer { name, world, stream, exposure, weight, drawn: 0, words: 0 });
+        let round = 0;
+        writers.push(Writer {
+            name,
+            scale,
+            sealed,
+            world,
+            items,
+            round,
+            stream,
+            exposure,
+            weight,
+            drawn: 0,
+            words: 0,
+        });
     }
     let mut documents = Vec::new();
     let mut total = 0;
@@ -209,10 +240,52 @@ pub fn base_text(
     Ok(documents)
 }
 
+/// A world with the ids of its items.
+fn own_items(world: Box<dyn Environment>) -> (Box<dyn Environment>, Vec<TaskId>) {
+    let items = world.items().into_iter().cloned().collect();
+    (world, items)
+}
+
+/// What tells the sealed items of a task.
+struct SealedItems {
+    /// Each as people read it.
+    texts: BTreeSet<String>,
+    /// Windows that give one away.
+    grams: HashSet<[u8; 16]>,
+}
+
+impl SealedItems {
+    fn of(parts: &[Box<dyn Environment>; 2]) -> Self {
+        let (mut texts, mut windows) = (BTreeSet::new(), HashSet::new());
+        for world in parts {
+            for item in world.items() {
+                texts.extend(world.render(item));
+                windows.extend(grams(&world.evidence(item).unwrap_or_default()));
+            }
+        }
+        Self { texts, grams: windows }
+    }
+
+    /// Whether an item is one of them, or tells of one.
+    fn tells(&self, world: &dyn Environment, item: &TaskId) -> bool {
+        let text = world.render(item).unwrap_or_default();
+        let evidence = world.evidence(item).unwrap_or_default();
+        self.texts.contains(&text)
+            || [text, evidence].iter().any(|text| !grams(text).is_disjoint(&self.grams))
+    }
+}
+
 /// Writes documents of one environment.
 struct Writer {
     name: WorldName,
+    scale: Scale,
+    /// What new items must not tell; `None` where none are drawn.
+    sealed: Option<SealedItems>,
     world: Box<dyn Environment>,
+    /// Its items that documents are about.
+    items: Vec<TaskId>,
+    /// How often items were drawn.
+    round: u64,
     stream: Stream,
     exposure: f64,
     /// Its part of the words, beside the others'; above 0.
@@ -228,6 +301,7 @@ impl Writer {
     fn next(&mut self, settings: &BaseTextSettings) -> Result<Document, BaseTextError> {
         for _ in 0..TRIES {
             let mut rng = self.stream.index(self.drawn).rng();
+            self.renew()?;
             self.drawn += 1;
             let document = self.draw(settings, &mut rng)?;
             let words = document.words();
@@ -237,6 +311,20 @@ impl Writer {
             }
         }
         Err(BaseTextError::Nothing)
+    }
+
+    /// Draws new items where the ones at hand have had a document each.
+    fn renew(&mut self) -> Result<(), BaseTextError> {
+        let Some(sealed) = &self.sealed else { return Ok(()) };
+        let round = self.drawn / self.world.items().len().max(1) as u64;
+        if round > self.round {
+            let seed = self.stream.child("items").index(round).seed();
+            let (world, mut items) =
+                own_items(self.name.generate(Part::Train, self.scale, seed)?);
+            items.retain(|item| !sealed.tells(&*world, item));
+            (self.world, self.items, self.round) = (world, items, round);
+        }
+        Ok(())
     }
 
     fn draw(
@@ -253,16 +341,16 @@ impl Writer {
         } else {
             DocumentKind::Slip
         };
-        let items = self.world.items();
-        let item = *items.choose(rng).ok_or(BaseTextError::Nothing)?;
-        let other = *items.choose(rng).ok_or(BaseTextError::Nothing)?;
+        let item = self.items.choose(rng).ok_or(BaseTextError::Nothing)?;
+        let other = self.items.choose(rng).ok_or(BaseTextError::Nothing)?;
         let segments = match kind {
-            DocumentKind::Transcript => vec![self.transcript(item, &items, rng)?],
+            DocumentKind::Transcript => vec![self.transcript(item, rng)?],
             DocumentKind::Demonstration => self.episode(item, self.expert(item)?)?,
             DocumentKind::Slip => self.episode(item, self.slip(item, other, rng)?)?,
             DocumentKind::Scrap => vec![self.scrap(item, other, rng)],
         };
-        Ok(Document { world: self.name, item: item.clone(), kind, segments })
+        let (world, round) = (self.name, self.round);
+        Ok(Document { world, item: item.clone(), round, kind, segments })
     }
 
     fn expert(&self, item: &TaskId) -> Result<Vec<String>, BaseTextError> {
@@ -282,12 +370,7 @@ impl Writer {
     }
 
     /// The expert on `first` and on other items, up to some number of words.
-    fn transcript(
-        &self,
-        first: &TaskId,
-        items: &[&TaskId],
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Segment, BaseTextError> {
+    fn transcript(&self, first: &TaskId, rng: &mut ChaCha8Rng) -> Result<Segment, BaseTextError> {
         let (mut texts, mut length, mut item) = (Vec::new(), 0, first);
         loop {
             let text = self.told(item)?;
@@ -297,7 +380,7 @@ impl Writer {
             }
             length += more.max(1);
             texts.push(text);
-            item = items.choose(rng).copied().unwrap_or(first);
+            item = self.items.choose(rng).unwrap_or(first);
         }
     }
 

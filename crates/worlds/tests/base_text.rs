@@ -4,7 +4,7 @@
 
 use agents::trajectory::{EpisodeOutcome, Source};
 use camino::Utf8Path;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use worlds::grams::grams;
 use worlds::{
     BaseTextError, BaseTextSettings, Document, DocumentKind, Scale, Suite, SuiteName, SuiteRequest,
@@ -102,7 +102,7 @@ fn demonstrations_come_right_and_most_slips_do_not() {
     let mut rewards: BTreeMap<(WorldName, DocumentKind), Vec<f64>> = BTreeMap::new();
     for document in &documents {
         let is_episode = matches!(document.kind, DocumentKind::Demonstration | DocumentKind::Slip);
-        if document.world != WorldName::Programs && is_episode {
+        if document.world != WorldName::Programs && is_episode && document.round == 0 {
             let key = (document.world, document.kind);
             rewards.entry(key).or_default().push(reward(&suite, document));
         }
@@ -166,6 +166,51 @@ fn nothing_sealed_is_in_the_text() {
             }
         }
     }
+}
+
+#[test]
+fn more_text_is_about_more_items_none_of_them_sealed() {
+    let (folder, suite) = suite();
+    let task = suite.task("household").unwrap();
+    let weights = SuiteName::Rlbench.worlds().iter().map(|&world| (world, 0.0));
+    let weights = weights.chain([(WorldName::Household, 1.0)]).collect();
+    let settings = BaseTextSettings {
+        words: 500_000,
+        weights,
+        transcripts: 0.0,
+        ..BaseTextSettings::default()
+    };
+    let documents = base_text(&suite, &settings).unwrap();
+    let mut openings: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
+    for document in &documents {
+        if document.kind != DocumentKind::Scrap {
+            let asked = &document.segments[1].text;
+            let (_, opening) = asked.rsplit_once("Here is the task.").unwrap();
+            openings.entry(document.round).or_default().insert(opening.to_owned());
+        }
+    }
+    let rounds: Vec<u64> = openings.keys().copied().collect();
+    assert!(rounds.len() > 1 && rounds.iter().enumerate().all(|(place, it)| place as u64 == *it));
+    // As many as were drawn with replacement, and hardly one that was there before.
+    let before: BTreeSet<&String> = openings[&0].iter().collect();
+    let again = openings[&1].iter().filter(|it| before.contains(it)).count();
+    assert!(openings[&1].len() > 80 && again < 5, "{} {again}", openings[&1].len());
+    let sealed = task.sealed().unwrap();
+    for world in [sealed.dev().unwrap(), sealed.test().unwrap()] {
+        for item in world.items() {
+            let asked = world.prompt(item).unwrap().user;
+            let (_, opening) = asked.rsplit_once("Here is the task.").unwrap();
+            assert!(!openings.values().any(|found| found.contains(opening)), "{opening}");
+        }
+    }
+
+    // An agent's copy has nothing to check new items against, and does with its own.
+    let copy = Utf8Path::from_path(folder.path()).unwrap().join("suite/household/sealed");
+    fs_err::remove_dir_all(copy).unwrap();
+    let own = base_text(&suite, &settings).unwrap();
+    assert!(own.iter().all(|document| document.round == 0));
+    let (own, first) = (own.iter(), documents.iter().filter(|document| document.round == 0));
+    assert!(own.zip(first).all(|(own, first)| own == first));
 }
 
 #[test]

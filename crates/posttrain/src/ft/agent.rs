@@ -82,6 +82,13 @@ pub enum FtRunError {
     Interrupted,
 }
 
+/// Why a run without time is over.
+const TIME: &str = "the time is over";
+
+fn is_over(arena: &mut dyn Arena) -> Result<bool, FtFault> {
+    Ok(arena.left()?.is_some_and(|left| left.is_zero()))
+}
+
 /// What comes next: a function of the state, so that a killed run goes on where it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
@@ -132,9 +139,8 @@ impl FtRun<'_> {
             }
             let rounds = self.chain.settings.limits.coder_rounds;
             let step = next_step(journal.state(), self.loops, rounds);
-            let mut is_over = || arena.left().map(|left| left.is_some_and(|left| left.is_zero()));
-            if step != Step::Done && is_over()? {
-                journal.append(FtEvent::Over { why: "the time is over".to_owned() })?;
+            if step != Step::Done && is_over(arena)? {
+                journal.append(FtEvent::Over { why: TIME.to_owned() })?;
             }
             match next_step(journal.state(), self.loops, rounds) {
                 Step::Baseline => {
@@ -368,7 +374,14 @@ impl FtRun<'_> {
         let (Some(baseline), Some(open)) = (&state.baseline, &state.open) else { return Ok(()) };
         let Some((checkpoint, losses)) = &open.trained else { return Ok(()) };
         let began = Instant::now();
-        let evaluated = match arena.submit(open.number, checkpoint)? {
+        let submitted = match arena.submit(open.number, checkpoint) {
+            // It was trained in the last minute, and comes too late.
+            Err(_) if is_over(arena)? => {
+                return Ok(journal.append(FtEvent::Over { why: TIME.to_owned() })?);
+            }
+            submitted => submitted?,
+        };
+        let evaluated = match submitted {
             Ok(evaluated) => evaluated,
             Err(rejection) => {
                 let seconds = began.elapsed().as_secs_f64();

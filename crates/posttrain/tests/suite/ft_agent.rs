@@ -41,10 +41,11 @@ fn scores(model: &Utf8Path) -> Evaluated {
     Evaluated::new(items.iter().map(|item| item.score).sum::<f64>() / 100.0, &items)
 }
 
-/// An arena without a server, which fails at its first calls.
+/// An arena without a server, which fails at its first calls; with `over` it has no time left then.
 struct Local<'a> {
     place: &'a Place,
     failures: u32,
+    over: bool,
     scored: u32,
 }
 
@@ -67,7 +68,7 @@ impl Arena for Local<'_> {
     }
 
     fn left(&mut self) -> Result<Option<Duration>, FtFault> {
-        Ok(None)
+        Ok((self.over && self.failures == 0).then_some(Duration::ZERO))
     }
 }
 
@@ -114,7 +115,7 @@ fn scripted_planner_writes_scripts_that_pass_all_checks_of_each_task_that_it_kno
 #[test]
 fn best_never_falls_and_nothing_is_paid_for_twice_over_stops() {
     let place = Place::new(FtSettings::default());
-    let mut arena = Local { place: &place, failures: 1, scored: 0 };
+    let mut arena = Local { place: &place, failures: 1, over: false, scored: 0 };
     // The first training is done when the server goes away.
     assert!(matches!(run(&place, &mut arena, 3), Err(FtRunError::Fault(_))));
     let full = |place: &Place| {
@@ -155,9 +156,21 @@ fn best_never_falls_and_nothing_is_paid_for_twice_over_stops() {
 }
 
 #[test]
+fn model_that_comes_too_late_ends_the_run_as_its_time_does() {
+    let place = Place::new(FtSettings::default());
+    // The submission is refused, and from then on there is no time.
+    let mut arena = Local { place: &place, failures: 1, over: true, scored: 0 };
+    let state = run(&place, &mut arena, 3).unwrap();
+    assert_eq!(state.over.as_deref(), Some("the time is over"));
+    assert_eq!((state.experiments.len(), arena.scored), (0, 0));
+    assert!(state.open.is_some_and(|open| open.trained.is_some()));
+    assert_eq!(run(&place, &mut arena, 3).unwrap().over.as_deref(), Some("the time is over"));
+}
+
+#[test]
 fn full_training_that_goes_wrong_is_ended_and_the_next_experiment_begins() {
     let place = Place::new(FtSettings::default());
-    let mut arena = Local { place: &place, failures: 0, scored: 0 };
+    let mut arena = Local { place: &place, failures: 0, over: false, scored: 0 };
     // Only the full training, which would go on for ever, comes so far.
     place.mode("explodes-later");
     let state = run(&place, &mut arena, 1).unwrap();
@@ -231,7 +244,7 @@ impl Planner for Slips {
 fn staged_workflow_mends_what_fails_in_full_and_neither_checks_nor_remembers() {
     let settings = FtSettings { workflow: Workflow::Staged, ..FtSettings::default() };
     let place = Place::new(settings);
-    let mut arena = Local { place: &place, failures: 1, scored: 0 };
+    let mut arena = Local { place: &place, failures: 1, over: false, scored: 0 };
     let (task, out) = (suite().task("aime").unwrap(), place.path("run"));
     // Losses that the other workflow would not let pass.
     place.mode("explodes");
