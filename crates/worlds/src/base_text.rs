@@ -3,10 +3,10 @@
 //!
 //! `training items -> transcripts, demonstrations, slips, scraps -> a mix of documents`
 //!
-//! A few hundred items are soon known by heart. So once there are as many documents as items, the next
-//! ones are about items that are drawn anew, as training items are. None of them is one of the suite's
-//! sealed items, or has a window that gives one away. Nothing else that is sealed is read, and nothing
-//! is run: of environments whose episodes have one turn, only the turn is written down.
+//! A few hundred items are soon known by heart. With [`BaseTextSettings::repeats`] items are drawn anew
+//! where they have had so many documents each. None of them is one of the suite's sealed items, or has a
+//! window that gives one away. Nothing else that is sealed is read, and nothing is run: of environments
+//! whose episodes have one turn, only the turn is written down.
 
 use crate::demonstrate::{DemonstrationError, opening, play_turns};
 use crate::folder::FolderError;
@@ -89,6 +89,7 @@ impl Document {
 /// | `transcripts` | the share of documents that are transcripts, 0 to 1 | 0.5 |
 /// | `exposure` | the share of an environment's other documents that are demonstrations, 0 to 1 | 0.2 each |
 /// | `scraps` | the share of the rest that are scraps, 0 to 1; the rest are slips | 0.5 |
+/// | `repeats` | documents for each item, in the mean, before new items are drawn; 0 for the suite's own alone | 0 |
 /// | `seed` | the root of all draws | 0 |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -103,6 +104,8 @@ pub struct BaseTextSettings {
     pub exposure: BTreeMap<WorldName, f64>,
     /// The share of the rest that are scraps.
     pub scraps: f64,
+    /// Documents for each item before new ones are drawn; 0 for the suite's own alone.
+    pub repeats: u64,
     /// The root of all draws.
     pub seed: u64,
 }
@@ -118,6 +121,7 @@ impl Default for BaseTextSettings {
             transcripts: 0.5,
             exposure: BTreeMap::new(),
             scraps: 0.5,
+            repeats: 0,
             seed: 0,
         }
     }
@@ -142,6 +146,11 @@ pub enum BaseTextError {
         /// Its value.
         found: f64,
     },
+    /// New items need the sealed ones, none of which they may tell.
+    #[error(
+        "`{0}` has no sealed items here, against which new ones would be checked; leave `repeats` at 0"
+    )]
+    NotSealed(TaskId),
     /// A setting names what is not in the suite.
     #[error("the suite has no task `{0}`")]
     NoTask(&'static str),
@@ -203,9 +212,12 @@ pub fn base_text(
         }
         let folder = suite.task(task.id.as_str())?;
         let sealed = match folder.sealed() {
+            _ if settings.repeats == 0 => None,
             Ok(sealed) => Some(SealedItems::of(&[sealed.dev()?, sealed.test()?])),
-            // A copy for an agent, against which nothing new can be checked.
-            Err(FolderError::NotSealed(_)) => None,
+            // A copy for an agent.
+            Err(FolderError::NotSealed(_)) => {
+                return Err(BaseTextError::NotSealed(task.id.clone()));
+            }
             Err(error) => return Err(error.into()),
         };
         let scale = folder.spec().scale();
@@ -301,7 +313,7 @@ impl Writer {
     fn next(&mut self, settings: &BaseTextSettings) -> Result<Document, BaseTextError> {
         for _ in 0..TRIES {
             let mut rng = self.stream.index(self.drawn).rng();
-            self.renew()?;
+            self.renew(settings.repeats)?;
             self.drawn += 1;
             let document = self.draw(settings, &mut rng)?;
             let words = document.words();
@@ -313,10 +325,11 @@ impl Writer {
         Err(BaseTextError::Nothing)
     }
 
-    /// Draws new items where the ones at hand have had a document each.
-    fn renew(&mut self) -> Result<(), BaseTextError> {
+    /// Draws new items where the ones at hand have had so many documents each.
+    fn renew(&mut self, repeats: u64) -> Result<(), BaseTextError> {
         let Some(sealed) = &self.sealed else { return Ok(()) };
-        let round = self.drawn / self.world.items().len().max(1) as u64;
+        let documents = (self.world.items().len() as u64).saturating_mul(repeats);
+        let round = self.drawn / documents.max(1);
         if round > self.round {
             let seed = self.stream.child("items").index(round).seed();
             let (world, mut items) =

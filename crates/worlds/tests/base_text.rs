@@ -169,7 +169,7 @@ fn nothing_sealed_is_in_the_text() {
 }
 
 #[test]
-fn more_text_is_about_more_items_none_of_them_sealed() {
+fn new_items_are_drawn_for_more_text_and_none_of_them_is_sealed() {
     let (folder, suite) = suite();
     let task = suite.task("household").unwrap();
     let weights = SuiteName::Rlbench.worlds().iter().map(|&world| (world, 0.0));
@@ -204,13 +204,17 @@ fn more_text_is_about_more_items_none_of_them_sealed() {
         }
     }
 
-    // An agent's copy has nothing to check new items against, and does with its own.
-    let copy = Utf8Path::from_path(folder.path()).unwrap().join("suite/household/sealed");
-    fs_err::remove_dir_all(copy).unwrap();
-    let own = base_text(&suite, &settings).unwrap();
+    // Without them it is about the suite's own, and so is the text of a copy for agents.
+    let plain = BaseTextSettings { repeats: 0, ..settings.clone() };
+    let own = base_text(&suite, &plain).unwrap();
     assert!(own.iter().all(|document| document.round == 0));
-    let (own, first) = (own.iter(), documents.iter().filter(|document| document.round == 0));
-    assert!(own.zip(first).all(|(own, first)| own == first));
+    let first = documents.iter().filter(|document| document.round == 0);
+    assert!(own.iter().zip(first).all(|(own, first)| own == first));
+    let sealed = Utf8Path::from_path(folder.path()).unwrap().join("suite/household/sealed");
+    fs_err::remove_dir_all(sealed).unwrap();
+    assert_eq!(base_text(&suite, &plain).unwrap(), own);
+    let refused = base_text(&suite, &settings).unwrap_err().to_string();
+    assert!(refused.contains("`household` has no sealed items here"), "{refused}");
 }
 
 #[test]

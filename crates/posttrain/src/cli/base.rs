@@ -46,6 +46,10 @@ pub(super) struct BaseArgs {
     /// more than once. It sets how well the model does the task.
     #[arg(long = "exposure", value_name = "TASK=SHARE", value_parser = of_task)]
     exposures: Vec<(WorldName, f64)>,
+    /// Documents for each training item, in the mean, before new items are drawn, none of them a sealed one; 0
+    /// for the suite's own alone.
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    repeats: u64,
     /// The shape of the model: `tiny` or `small`.
     #[arg(long, default_value = "small")]
     model: String,
@@ -77,6 +81,7 @@ pub(super) fn base(args: &BaseArgs) -> Result<u8> {
         weights: args.weights.iter().copied().collect(),
         transcripts: args.transcripts,
         exposure: args.exposures.iter().copied().collect(),
+        repeats: args.repeats,
         seed: args.seed,
         ..BaseTextSettings::default()
     };
@@ -117,9 +122,9 @@ pub(super) fn base(args: &BaseArgs) -> Result<u8> {
 
 /// What is wrong with the flags, as such.
 fn wrong_flag(error: BaseTextError) -> anyhow::Error {
-    use BaseTextError::{Custom, NoTask, Share, Weight};
+    use BaseTextError::{Custom, NoTask, NotSealed, Share, Weight};
     match error {
-        Share { .. } | Weight { .. } | NoTask(_) | Custom(_) => {
+        Share { .. } | Weight { .. } | NoTask(_) | NotSealed(_) | Custom(_) => {
             UsageError(error.to_string()).into()
         }
         error => error.into(),
