@@ -178,6 +178,7 @@ fn new_items_are_drawn_for_more_text_and_none_of_them_is_sealed() {
         words: 500_000,
         weights,
         transcripts: 0.0,
+        repeats: 1,
         ..BaseTextSettings::default()
     };
     let documents = base_text(&suite, &settings).unwrap();
