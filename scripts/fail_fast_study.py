@@ -36,8 +36,6 @@ for old, new in {
     assert old in SOUND, old
     SOUND = SOUND.replace(old, new, 1)
 CONFIG = "epochs = {epochs}\nlearning_rate = 1e-3\n"
-
-
 FEW = "filters.append({'name': 'hard', 'seen': len(samples), 'kept': 8})\nsamples = samples[:8]"
 
 
@@ -95,7 +93,7 @@ def stream(seed):
     return [fault for one in faults for fault in (None, one)]
 
 
-def proposal(number):
+def proposal(number, epochs):
     data = {
         "sources": [{"source": "mathematics", "subset": None, "share": 1.0}],
         "filters": ["has a solution"],
@@ -107,7 +105,7 @@ def proposal(number):
         "reason": f"draw {number} of the samples",
         "focus": "both",
         "data": data,
-        "training": {"epochs": 2},
+        "training": {"epochs": epochs},
         "addresses": "wrong answers",
         "expects": 0.5,
         "reuse_data": False,
@@ -128,7 +126,7 @@ class Stream:
     def answer(self, asked, shown):
         if "You plan experiments" in asked:
             self.proposed += 1
-            return json.dumps(proposal(self.proposed))
+            return json.dumps(proposal(self.proposed, self.epochs))
         if "`process_data.py`, a Python script" in asked:
             return f"```python\n{self.draft('script', self.script(shown), shown)}```"
         if "`train.toml`, the training settings" in asked:

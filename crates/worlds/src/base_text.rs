@@ -141,9 +141,9 @@ pub enum BaseTextError {
     /// A weight is negative, or no number.
     #[error("the weight of `{world}` must be 0 or more, and is {found}")]
     Weight {
-        /// Whose.
+        /// The environment that it was given for.
         world: &'static str,
-        /// Its value.
+        /// The weight as it was given.
         found: f64,
     },
     /// New items need the sealed ones, none of which they may tell.

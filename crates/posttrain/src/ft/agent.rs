@@ -247,13 +247,10 @@ impl FtRun<'_> {
                 if let Some((stage, rejection, _)) = rejected.filter(|_| is_same).cloned() {
                     return self.reject(journal, planner, stage, rejection);
                 }
-                // What came of a draft that failed in its full run.
-                for left in [folder.join(DATA), folder.join("sft")] {
-                    if left.is_dir() {
-                        fs::remove_dir_all(left)?;
-                    } else if left.is_file() {
-                        fs::remove_file(left)?;
-                    }
+                // The trainer would go on with the training of the draft before.
+                let trained = folder.join("sft");
+                if trained.exists() {
+                    fs::remove_dir_all(trained)?;
                 }
                 files::write_atomic(&script_path, script.as_bytes())?;
                 files::write_atomic(&config_path, config.as_bytes())?;
@@ -277,8 +274,8 @@ impl FtRun<'_> {
         })
     }
 
-    /// Takes the draft through the checks. Returns the plan if they let it pass. The staged workflow has
-    /// none.
+    /// Takes the draft through the checks, of which the staged workflow has none. Returns the plan if they
+    /// let it pass.
     fn validate(
         &self,
         journal: &mut Journal,
@@ -298,7 +295,8 @@ impl FtRun<'_> {
         Ok(plan)
     }
 
-    /// The plan of a draft that has passed its checks, in a process that was started since.
+    /// The plan of a draft, whose checks are made again where another process made them, and not at all in
+    /// the staged workflow.
     fn plan(
         &self,
         open: &OpenExperiment,

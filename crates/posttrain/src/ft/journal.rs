@@ -176,7 +176,7 @@ impl OpenExperiment {
             FtEvent::Drafted { script, config } => {
                 self.drafts += 1;
                 self.draft = Some((script, config));
-                // What the new one mends is no longer its fault, and what came of the old one is not its own.
+                // The rejection, the data and the model are those of the draft before.
                 (self.rejected, self.passed) = (None, false);
                 (self.data, self.trained) = (None, None);
             }

@@ -143,12 +143,12 @@ impl Default for FtAccept {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workflow {
-    /// FT-Agent's: cheap checks first, and a proposal knows what came of those before.
+    /// FT-Agent: cheap checks come first, and the planner sees all earlier experiments.
     #[default]
     FailFast,
     /// What FT-Agent is compared with, a generalist with the same tools: all of the data, all of the
     /// training, then the scores. What fails goes back to the planner. Nothing is tried on a small scale
-    /// beforehand, no loss is watched, and a proposal knows nothing of those before.
+    /// beforehand, no loss is watched, and the planner sees no earlier experiment.
     Staged,
 }
 

@@ -114,8 +114,8 @@ impl RunHandle {
         self.0.stop();
     }
 
-    /// Waits for the server of this run, which ends after the final scores; at once if there are to be
-    /// none, because nobody works any more or `interrupted` is set.
+    /// Waits until the server of this run has ended. It ends after the final scores. If no agent works any
+    /// more or `interrupted` is set, it is stopped at once, without them.
     ///
     /// # Errors
     /// The server's.

@@ -21,7 +21,7 @@ pub(super) fn check(chain: &Chain<'_>, draft: &Draft) -> Result<Plan, StageError
     Ok(plan)
 }
 
-/// Makes a plan of a draft whose script nobody has looked at.
+/// Makes a plan of a draft without reading its script.
 pub(super) fn check_values(chain: &Chain<'_>, draft: &Draft) -> Result<Plan, Rejection> {
     let bounds = ProposalBounds {
         pool: chain.pool,
