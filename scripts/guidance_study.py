@@ -45,6 +45,10 @@ def differences(first, second):
     return [first[task] - second[task] for task in tasks]
 
 
+def all_of(paths):
+    return [episode for path in paths for episode in episodes(path)]
+
+
 def share(them, holds):
     return sum(map(holds, them)) / max(len(them), 1)
 
@@ -63,11 +67,15 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     out, evals = pathlib.Path(sys.argv[1]), [pathlib.Path(folder) for folder in sys.argv[2:]]
-    alone, guided = (out / name / "episodes" / "base.jsonl" for name in ("alone", "guided"))
-    print(f"unguided first turns that search for products: {share(episodes(alone), searches_first):.1%}")
-    collected = differences(means(guided), means(alone))
-    print(f"collection, guided - alone: {interval([collected])}")
-    usable = [share(episodes(path), is_bronze) for path in (guided, alone)]
+    # Folders of `rl eval`, one a seed.
+    alone, guided = (
+        [folder / "episodes" / "base.jsonl" for folder in sorted(out.glob(f"{name}-*"))]
+        for name in ("alone", "guided")
+    )
+    print(f"unguided first turns that search for products: {share(all_of(alone), searches_first):.1%}")
+    collected = [differences(means(one), means(other)) for one, other in zip(guided, alone, strict=True)]
+    print(f"collection, guided - alone: {interval(collected)}, seeds: {len(collected)}")
+    usable = [share(all_of(paths), is_bronze) for paths in (guided, alone)]
     print(f"episodes that reach bronze: guided {usable[0]:.1%}, alone {usable[1]:.1%}")
     contexts = json.loads((out / "Q" / "manifest.json").read_text())["contexts"]
     print(f"contexts of Q: {json.dumps(contexts, sort_keys=True)}")

@@ -59,14 +59,19 @@ TOML
 
 # Collection: the same tasks, attempts and limits, alone and with the person.
 play=(eval --policy "base=$out/base" --tasks "$out/tasks" --split train --attempts "$attempts")
-"$bin/rl" "${play[@]}" --out "$out/alone"
-"$bin/rl" "${play[@]}" --person "$out/ann.toml" --out "$out/guided"
-export=("$bin/agents" guide export --store "$out/guided/guide" --tier bronze)
-"$samples" good "$out/alone/episodes/base.jsonl" "$out/R"
+for seed in $seeds; do
+  "$bin/rl" "${play[@]}" --seed "$seed" --out "$out/alone-$seed"
+  "$bin/rl" "${play[@]}" --seed "$seed" --person "$out/ann.toml" --out "$out/guided-$seed"
+done
+# Samples are of the first seed.
+first=${seeds%% *}
+guided=$out/guided-$first
+export=("$bin/agents" guide export --store "$guided/guide" --tier bronze)
+"$samples" good "$out/alone-$first/episodes/base.jsonl" "$out/R"
 "${export[@]}" --unmasked --out "$out/B"
 "${export[@]}" --out "$out/C"
 "${export[@]}" --context excise --guidance-dropout 1 --tasks "$out/tasks" \
-  --rules "$out/guided/settings.toml" --out "$out/Q"
+  --rules "$guided/settings.toml" --out "$out/Q"
 # The same number of samples, and so of updates, for all arms.
 count=$(wc -l "$out"/{R,B,C,Q}/samples.jsonl | awk '$2 != "total" {print $1}' | sort -n | head -1)
 for arm in R B C Q; do "$samples" cut "$count" "$out/$arm" "$out/equal/$arm"; done
