@@ -14,7 +14,6 @@ use agents::guide::advice::guided_system;
 use agents::guide::channel::OnLost;
 use agents::guide::person::{LockstepPerson, PersonRules};
 use agents::guide::store::{Store, list_conversations};
-use agents::play::World as _;
 use agents::trajectory::Source;
 use anyhow::{Context as _, Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -188,8 +187,11 @@ fn main() -> Result<()> {
     let mut ratios: Vec<f64> = results.iter().map(|result| result.ratio).collect();
     ratios.sort_by(f64::total_cmp);
     let half = ratios.len() / 2;
-    let median =
-        if ratios.len() % 2 == 1 { ratios[half] } else { (ratios[half - 1] + ratios[half]) / 2.0 };
+    let median = if ratios.len() % 2 == 1 {
+        ratios[half]
+    } else {
+        f64::midpoint(ratios[half - 1], ratios[half])
+    };
     println!("\nmedian {median:.3}");
     if let Some(path) = &args.json {
         tasks::files::write_json(path, &results)?;
