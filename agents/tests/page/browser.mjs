@@ -61,3 +61,21 @@ export async function open(browser, options = {}) {
     });
     return { context, page, errors };
 }
+
+/** Notes when each turn of a run is first on its page. */
+export function noteTurns(page) {
+    return page.evaluate(() => {
+        window.shown = {};
+        const note = () => {
+            for (const step of document.querySelectorAll(".step"))
+                window.shown[step.dataset.turn] ??= Date.now();
+        };
+        new MutationObserver(note).observe(document.body, { subtree: true, childList: true });
+    });
+}
+
+/** When a turn was first there, in milliseconds since 1970; waits for it. */
+export async function whenShown(page, turn) {
+    const at = await page.waitForFunction((turn) => window.shown[turn], turn);
+    return at.jsonValue();
+}

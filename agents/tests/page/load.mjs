@@ -9,8 +9,9 @@ import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { Agent } from "./agent.mjs";
-import { launch, open } from "./browser.mjs";
+import { launch, noteTurns, open, whenShown } from "./browser.mjs";
 import { Server } from "./server.mjs";
+import { pause, quantile } from "./times.mjs";
 
 /** Milliseconds between two turns of a run, in the mean. */
 const TURN = 3000;
@@ -26,21 +27,18 @@ const { values } = parseArgs({
 });
 const [minutes, runs, people] = ["minutes", "runs", "people"].map((name) => {
     const number = Number(values[name]);
-    if (!(number > 0)) throw new Error(`--${name} must be a number above 0, and is ${values[name]}`);
+    const isRight = number > 0 && (name === "minutes" || Number.isInteger(number));
+    const kind = name === "minutes" ? "a number" : "a whole number";
+    if (!isRight) throw new Error(`--${name} must be ${kind} above 0, and is ${values[name]}`);
     return number;
 });
 
-const pause = (time) => new Promise((done) => setTimeout(done, time));
-const until = Date.now() + minutes * 60_000;
+/** When runs and people are to stop; set once all are there. */
+let until = 0;
 const isOn = () => Date.now() < until;
+const left = (most) => Math.min(most, Math.max(0, until - Date.now()));
 
-/** The value below which a share of all is; none of none. */
-function quantile(times, share) {
-    const sorted = [...times].sort((one, other) => one - other);
-    return sorted[Math.floor(sorted.length * share)] ?? null;
-}
-
-/** Megabytes of the server that are in memory and its own. */
+/** MiB of the server's own that are in memory. */
 function memory(server) {
     const lines = readFileSync(`/proc/${server.child.pid}/status`, "utf8");
     return Number(/RssAnon:\s+(\d+)/.exec(lines)[1]) / 1024;
@@ -62,14 +60,14 @@ async function follow(server, name, token, said) {
     const headers = { authorization: `Bearer ${token}` };
     for (let visit = 0; isOn(); visit++) {
         const run = `run${Math.floor(Math.random() * runs)}`;
-        const over = AbortSignal.timeout(Math.min(VISIT, until - Date.now()));
-        const stream = await fetch(`${server.url}/api/v1/events?watch=${run}&from=0`, { headers, signal: over });
-        assert.equal(stream.status, 200);
         const advice = { id: `${name}-${visit}`, what: { text: `Look at products of columns (${name})` } };
         const answer = await server.call("POST", `/conversations/${run}/guidance`, advice, headers);
         assert.equal(answer.status, 201);
         said.push(advice.id);
+        const events = `${server.url}/api/v1/events?watch=${run}&from=0`;
         try {
+            const stream = await fetch(events, { headers, signal: AbortSignal.timeout(left(VISIT)) });
+            assert.equal(stream.status, 200);
             for await (const _ of stream.body);
         } catch (error) {
             if (error.name !== "TimeoutError") throw error;
@@ -81,20 +79,12 @@ async function follow(server, name, token, said) {
 async function watch(page, server, agent, shown) {
     await page.goto(`${server.url}/#/run/${agent.id}`);
     await page.locator(".step").first().waitFor();
-    await page.evaluate(() => {
-        window.shown = {};
-        const note = () => {
-            for (const step of document.querySelectorAll(".step"))
-                window.shown[step.dataset.turn] ??= Date.now();
-        };
-        new MutationObserver(note).observe(document.body, { subtree: true, childList: true });
-    });
+    await noteTurns(page);
     while (isOn()) {
         const turn = agent.turn;
         const began = Date.now();
         await agent.step();
-        const at = await page.waitForFunction((turn) => window.shown[turn], turn);
-        shown.push((await at.jsonValue()) - began);
+        shown.push((await whenShown(page, turn)) - began);
         // Only what is near the view is drawn.
         await page.keyboard.press("G");
         await pause(TURN / 3);
@@ -122,13 +112,14 @@ try {
     const [watched, ...others] = agents;
     const tell = async () => {
         for (let minute = 1; isOn(); minute++) {
-            await pause(Math.min(60_000, Math.max(0, until - Date.now())));
+            await pause(left(60_000));
             megabytes.push(memory(server));
             console.log(
                 `minute ${minute}: ${answered.length + shown.length} turns, ${megabytes.at(-1).toFixed(1)} MiB`,
             );
         }
     };
+    until = Date.now() + minutes * 60_000;
     await Promise.all([
         ...others.map((agent) => work(agent, answered)),
         ...tokens.slice(1).map((token, index) => follow(server, `person${index + 1}`, token, said)),
@@ -140,7 +131,8 @@ try {
     const heard = agents.reduce((sum, agent) => sum + agent.heard.length, 0);
     assert.equal(heard, said.length, "advice that was heard, and that was said");
     assert.deepEqual(errors, []);
-    const spread = (times) => [0.5, 0.95, 0.99].map((share) => Math.round(quantile(times, share)));
+    const whole = answered.map(Math.round);
+    const spread = (times) => [0.5, 0.95, 0.99].map((share) => quantile(times, share));
     console.log(
         JSON.stringify({
             minutes,
@@ -148,7 +140,7 @@ try {
             people,
             turns: answered.length + shown.length,
             said: said.length,
-            answered_p50_p95_p99_ms: spread(answered),
+            answered_p50_p95_p99_ms: spread(whole),
             shown_p50_p95_p99_ms: spread(shown),
             memory_mib: megabytes.map((value) => Math.round(value * 10) / 10),
         }),

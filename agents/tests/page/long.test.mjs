@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Agent, writeRun } from "./agent.mjs";
-import { launch, open } from "./browser.mjs";
+import { launch, noteTurns, open, whenShown } from "./browser.mjs";
 import { Server } from "./server.mjs";
+import { pause, quantile } from "./times.mjs";
 
 /** @type {import("playwright-core").Browser} */
 let browser;
@@ -73,7 +74,6 @@ test("run_of_5000_turns_opens_within_a_second_scrolls_and_draws_only_what_is_nea
 test("turn_of_one_of_50_agents_is_on_the_page_within_a_quarter_of_a_second", async () => {
     const server = await Server.start();
     const { context, page, errors } = await open(browser);
-    const pause = (time) => new Promise((done) => setTimeout(done, time));
     try {
         const agents = [];
         for (let number = 0; number < 50; number++)
@@ -82,14 +82,7 @@ test("turn_of_one_of_50_agents_is_on_the_page_within_a_quarter_of_a_second", asy
         await watched.step();
         await page.goto(`${server.url}/#/run/run0`);
         await page.locator("#turn-0").waitFor();
-        await page.evaluate(() => {
-            window.shown = {};
-            const note = () => {
-                for (const step of document.querySelectorAll(".step"))
-                    window.shown[step.dataset.turn] ??= Date.now();
-            };
-            new MutationObserver(note).observe(document.body, { subtree: true, childList: true });
-        });
+        await noteTurns(page);
         let isOn = true;
         const busy = others.map(async (agent, number) => {
             for (; isOn; await pause(2000)) {
@@ -103,20 +96,17 @@ test("turn_of_one_of_50_agents_is_on_the_page_within_a_quarter_of_a_second", asy
             const began = Date.now();
             await watched.step();
             answered.push(Date.now() - began);
-            const at = await page.waitForFunction((turn) => window.shown[turn], turn);
-            shown.push((await at.jsonValue()) - began);
+            shown.push((await whenShown(page, turn)) - began);
             // Only what is near the view is drawn.
             await page.keyboard.press("G");
             await pause(100);
         }
         isOn = false;
         await Promise.all(busy);
-        const share = (times, part) =>
-            times.sort((one, other) => one - other)[Math.floor(times.length * part)];
         console.log(
-            `from an agent's request to the page: p50 ${share(shown, 0.5)} ms, p95 ${share(shown, 0.95)} ms; to its answer: p95 ${share(answered, 0.95)} ms`,
+            `from an agent's request to the page: p50 ${quantile(shown, 0.5)} ms, p95 ${quantile(shown, 0.95)} ms; to its answer: p95 ${quantile(answered, 0.95)} ms`,
         );
-        assert.ok(share(shown, 0.95) <= 250);
+        assert.ok(quantile(shown, 0.95) <= 250);
         assert.deepEqual(errors, []);
     } finally {
         await context.close();
