@@ -3,8 +3,8 @@
 mod guide;
 
 pub(crate) use guide::{
-    GuideCommand, GuideExportArgs, GuideJudgeArgs, GuidePersonArgs, GuideServeArgs, GuideShowArgs,
-    GuideTokenArgs, GuideVerdictsArgs,
+    GuideCommand, GuideExportArgs, GuideJudgeArgs, GuidePersonArgs, GuideReplayArgs,
+    GuideServeArgs, GuideServerArgs, GuideShowArgs, GuideTokenArgs, GuideVerdictsArgs,
 };
 
 use agents::guide::channel::OnLost;

@@ -1,10 +1,12 @@
 //! `agents guide`, and where guided runs get their channel.
 
 mod judge;
+mod replay;
 mod samples;
 
 use crate::cli::{
-    GuideCommand, GuidePersonArgs, GuideServeArgs, GuideShowArgs, GuideTokenArgs, RunArgs,
+    GuideCommand, GuidePersonArgs, GuideServeArgs, GuideServerArgs, GuideShowArgs, GuideTokenArgs,
+    RunArgs,
 };
 use crate::{complain, say, stop_on_signal};
 use agents::guide::annotators::add_annotator;
@@ -16,6 +18,7 @@ use agents::guide::source::{RunGuide, server_address};
 use agents::guide::store::{list_conversations, read_conversation};
 use agents::run::journal::Blobs;
 use anyhow::Result;
+use camino::Utf8Path;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 use tasks::text::{one_line, printable};
@@ -31,19 +34,13 @@ pub(crate) fn guide(command: &GuideCommand) -> Result<ExitCode> {
         GuideCommand::Verdicts(args) => samples::verdicts(args),
         GuideCommand::Judge(args) => judge::judge(args),
         GuideCommand::Export(args) => samples::export_samples(args),
+        GuideCommand::Replay(args) => replay::replay(args),
         GuideCommand::Person(args) => person(args),
     }
 }
 
 fn serve(args: &GuideServeArgs) -> Result<ExitCode> {
-    let usual = args.store.join("annotators.toml");
-    let annotators = args.annotators.clone().or_else(|| usual.is_file().then_some(usual));
-    let config = GuideServerConfig {
-        store: args.store.clone(),
-        listen: args.listen,
-        annotators,
-        public_url: args.public_url.clone(),
-    };
+    let config = config(&args.at, &args.store);
     let server = GuideServer::bind(&config)?;
     say(&format!("guide server at http://{}", server.address()));
     if config.annotators.is_none() {
@@ -51,6 +48,18 @@ fn serve(args: &GuideServeArgs) -> Result<ExitCode> {
     }
     server.run()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Settings of a server for a store, with the store's list of who may do what unless another is named.
+fn config(at: &GuideServerArgs, store: &Utf8Path) -> GuideServerConfig {
+    let usual = store.join("annotators.toml");
+    GuideServerConfig {
+        store: store.to_owned(),
+        listen: at.listen,
+        annotators: at.annotators.clone().or_else(|| usual.is_file().then_some(usual)),
+        public_url: at.public_url.clone(),
+        is_replay: false,
+    }
 }
 
 fn token(args: &GuideTokenArgs) -> Result<ExitCode> {
@@ -121,7 +130,7 @@ fn shown(conversation: &Conversation, blobs: &Blobs) -> Result<String> {
         let _ = write!(text, "\n\n[{by}, {state}{about}]\n{}", printable(&piece.what.text));
     };
     let mut told = std::collections::BTreeSet::new();
-    for turn in &conversation.turns {
+    for turn in conversation.turns.all() {
         for seq in conversation.heard.get(&turn.turn).into_iter().flatten() {
             if let Some(piece) = conversation.guidance.get(seq) {
                 say_piece(&mut text, piece);

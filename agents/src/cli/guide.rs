@@ -8,7 +8,9 @@ use camino::Utf8PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use llm::MicroUsd;
 use std::net::SocketAddr;
+use std::str::FromStr;
 use tasks::thresholds::Milestone;
+use tasks::units::Span;
 
 /// What to do about guidance.
 #[derive(Debug, Subcommand)]
@@ -58,6 +60,13 @@ Examples:
     agents guide export --store guide --out samples --context excise --tasks corpus --runs runs
 The same store and flags give the same bytes. docs/GUIDANCE.md explains the files.")]
     Export(GuideExportArgs),
+    /// Tell a recorded conversation again, through a server, as if it went on now.
+    #[command(after_help = "\
+Example:
+  a run of an hour in three minutes, and pauses of no more than five seconds:
+    agents guide replay ID --store guide --speed 20 --longest-pause 5s
+The server is left to look at until it is interrupted. The store is only read.")]
+    Replay(GuideReplayArgs),
     /// Let a scripted person advise the agents of a server, until it is interrupted.
     #[command(after_help = "\
 A person is a TOML file:
@@ -80,6 +89,13 @@ pub(crate) struct GuideServeArgs {
     /// The folder of conversations, which is made if there is none.
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Utf8PathBuf,
+    #[command(flatten)]
+    pub(crate) at: GuideServerArgs,
+}
+
+/// Where a guide server is, and for whom.
+#[derive(Debug, Args)]
+pub(crate) struct GuideServerArgs {
     /// Where to listen; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8300")]
     pub(crate) listen: SocketAddr,
@@ -90,6 +106,38 @@ pub(crate) struct GuideServeArgs {
     /// The address that browsers use, where a proxy is in between.
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<String>,
+}
+
+/// Arguments of `agents guide replay`.
+#[derive(Debug, Args)]
+pub(crate) struct GuideReplayArgs {
+    /// Name of the conversation.
+    #[arg(value_name = "ID")]
+    pub(crate) id: ConversationId,
+    /// The folder of conversations, which may be served meanwhile.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Utf8PathBuf,
+    /// How many times as fast as it was.
+    #[arg(long, value_name = "TIMES", default_value = "20")]
+    pub(crate) speed: Speed,
+    /// Cut pauses that are still longer than this.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub(crate) longest_pause: Span,
+    #[command(flatten)]
+    pub(crate) at: GuideServerArgs,
+}
+
+/// How many times as fast; above 0.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Speed(pub(crate) f64);
+
+impl FromStr for Speed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let speed = text.parse().ok().filter(|speed: &f64| speed.is_finite() && *speed > 0.0);
+        speed.map(Self).ok_or_else(|| "a speed is a number above 0, such as 20".to_owned())
+    }
 }
 
 /// Arguments of `agents guide token`.

@@ -488,3 +488,50 @@ test("replay_shows_the_run_as_it_was_after_each_event", () =>
         await page.locator(".replay .pieces").getByText("acknowledged").waitFor();
         await page.locator("#turn-2").waitFor();
     }));
+
+test("run_that_is_told_again_ends_in_the_states_that_were_recorded_and_nobody_can_write", () =>
+    withPage(async ({ server, page }) => {
+        // A person posts one piece a second.
+        const advise = (id, text) =>
+            until(async () => {
+                const body = { id, what: { text } };
+                return (await server.call("POST", "/conversations/again/guidance", body)).status === 201;
+            }, "a piece is posted");
+        const agent = await Agent.open(server, "again");
+        await agent.step();
+        await advise("one", "Slow down");
+        await agent.step();
+        await agent.step({ raised: "ValueError", observation: "ValueError: no" });
+        await server.call("PUT", "/conversations/again/verdicts/2", { verdict: "drop", reason: "a guess" });
+        await server.call("POST", "/conversations/again/marks", { turn: 1, note: "well done" });
+        await advise("two", "Look at products");
+        await agent.close();
+        /** What a person sees of the run. */
+        const shown = async () => {
+            const texts = [];
+            await page.goto(`${server.url}/#/run/again`);
+            await page.getByText("Slow down").first().waitFor();
+            for (const place of [".steps", ".pieces"]) {
+                await until(
+                    async () => (await page.locator(place).first().innerText()).trim() !== "",
+                    `a text in ${place}`,
+                );
+                texts.push([place, await page.locator(place).first().innerText()]);
+            }
+            return texts;
+        };
+        const recorded = await shown();
+        // Slow enough for a person to see it grow: pauses of a few milliseconds become half a second.
+        await server.replay("again", "--speed", "0.001", "--longest-pause", "500ms");
+        await page.goto(`${server.url}/#/run/again`);
+        await page.reload();
+        await page.locator("#turn-0").waitFor();
+        assert.equal(await page.locator("#turn-2").count(), 0, "it is not yet told");
+        await page.locator("#turn-2").waitFor();
+        await page.locator(".pieces").first().getByText("late").waitFor();
+        assert.deepEqual(await shown(), recorded);
+        await page.goto(`${server.url}/#/run/again`);
+        await page.locator("#turn-2").waitFor();
+        await page.getByText("This run is told again. Nobody can change anything.").waitFor();
+        assert.equal(await field(page).count(), 0);
+    }));

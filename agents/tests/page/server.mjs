@@ -39,13 +39,19 @@ export class Server {
         return server;
     }
 
-    async spawn() {
+    /** From now on, in place of the store: a recorded run of it, told again with these flags. */
+    async replay(id, ...flags) {
+        await this.kill();
+        await this.spawn(["replay", id, ...flags]);
+    }
+
+    async spawn(what = ["serve"]) {
         const listen = `127.0.0.1:${this.port}`;
-        const args = ["guide", "serve", "--store", this.store, "--listen", listen];
+        const args = ["guide", ...what, "--store", this.store, "--listen", listen];
         this.child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "pipe"] });
         createInterface({ input: this.child.stderr }).on("line", (line) => {
             // That a server for a test is open to the machine is no news.
-            if (!line.includes("may do everything")) console.error(line);
+            if (!/may do everything|nobody can change|all is told/.test(line)) console.error(line);
         });
         const lines = createInterface({ input: this.child.stdout });
         await new Promise((done, failed) => {

@@ -24,7 +24,7 @@ use tasks::task::TaskId;
 
 /// A server, killed at the end.
 pub(crate) struct Server {
-    child: Child,
+    pub(crate) child: Child,
     store: Utf8PathBuf,
     pub(crate) address: String,
 }
@@ -37,7 +37,17 @@ impl Server {
         Self { child: spawn(store, &address), store: store.to_owned(), address }
     }
 
-    fn kill(&mut self) {
+    /// The conversation `run` of `store` told again, with these flags.
+    pub(crate) fn replay(store: &Utf8Path, flags: &[&str]) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let address = format!("127.0.0.1:{port}");
+        let mut command = program();
+        command.args(["guide", "replay", "run", "--store", store.as_str(), "--listen", &address]);
+        command.args(flags);
+        Self { child: listening(command), store: store.to_owned(), address }
+    }
+
+    pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -122,7 +132,7 @@ fn spawn(store: &Utf8Path, address: &str) -> Child {
 }
 
 /// Starts a server and waits until it listens.
-fn listening(mut command: Command) -> Child {
+pub(crate) fn listening(mut command: Command) -> Child {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -141,7 +151,7 @@ fn bearer(token: &str) -> String {
     format!("Bearer {token}")
 }
 
-fn folder() -> (tempfile::TempDir, Utf8PathBuf) {
+pub(crate) fn folder() -> (tempfile::TempDir, Utf8PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = Utf8PathBuf::from_path_buf(folder.path().to_owned()).unwrap();
     (folder, path)
@@ -182,7 +192,7 @@ fn report(turn: u32) -> TurnReport {
     }
 }
 
-fn end() -> End {
+pub(crate) fn end() -> End {
     End { ending: "answered".to_owned(), grade: None, refusal: None }
 }
 
@@ -196,13 +206,13 @@ fn told(turn: u32) -> Result<TurnReport, agents::run::journal::JournalError> {
     Ok(report(turn))
 }
 
-fn open(server: &Server) {
+pub(crate) fn open(server: &Server) {
     let body = json!({ "id": "run", "opening": opening() });
     let (status, answer) = server.call("POST", "/api/v1/conversations", Some(&body));
     assert_eq!((status, &answer["expects"]), (200, &json!(0)), "{answer}");
 }
 
-fn exchange(server: &Server, turn: u32, have: u64) -> Delivery {
+pub(crate) fn exchange(server: &Server, turn: u32, have: u64) -> Delivery {
     let body = json!({ "turn": turn, "have": have, "listens": true, "report": report(turn) });
     let path = "/api/v1/conversations/run/turns";
     let (status, answer) = server.call("POST", path, Some(&body));
@@ -210,11 +220,11 @@ fn exchange(server: &Server, turn: u32, have: u64) -> Delivery {
     serde_json::from_value(answer).unwrap()
 }
 
-fn piece(name: &str, text: &str) -> Value {
+pub(crate) fn piece(name: &str, text: &str) -> Value {
     json!({ "id": name, "what": { "text": text } })
 }
 
-const GUIDANCE: &str = "/api/v1/conversations/run/guidance";
+pub(crate) const GUIDANCE: &str = "/api/v1/conversations/run/guidance";
 
 /// By default three kills; `GUIDE_KILLS=20` is the full test.
 #[test]

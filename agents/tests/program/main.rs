@@ -9,5 +9,6 @@ mod kills;
 mod knowledge;
 mod person;
 mod provider;
+mod replay;
 mod runs;
 mod samples;

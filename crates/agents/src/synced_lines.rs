@@ -46,7 +46,7 @@ impl SyncedLines {
         Ok(Self { file, length, is_broken: false })
     }
 
-    /// Appends lines, waits until all of them are on the disk, and returns where each begins, in bytes.
+    /// Appends lines, waits until all of them are on the disk, and returns where each ends, in bytes.
     /// If that fails, as on a full disk, the file is as it was before; where not even that can be had,
     /// nothing more is appended until the file is opened again.
     ///
@@ -58,11 +58,11 @@ impl SyncedLines {
                 "an earlier write failed and could not be taken back; start the program again",
             ));
         }
-        let (mut bytes, mut offsets) = (Vec::new(), Vec::with_capacity(lines.len()));
+        let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(lines.len()));
         for line in lines {
-            offsets.push(self.length + bytes.len() as u64);
             serde_json::to_writer(&mut bytes, line)?;
             bytes.push(b'\n');
+            ends.push(self.length + bytes.len() as u64);
         }
         if let Err(error) = self.file.write_all(&bytes).and_then(|()| self.file.sync_data()) {
             let restored = self.file.set_len(self.length).and_then(|()| self.file.sync_data());
@@ -70,7 +70,7 @@ impl SyncedLines {
             return Err(error);
         }
         self.length += bytes.len() as u64;
-        Ok(offsets)
+        Ok(ends)
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
         let path = folder.join("lines.jsonl");
         fs::write(&path, "1\n2").unwrap();
         let mut lines = SyncedLines::open(&path).unwrap();
-        assert_eq!(lines.append(&[3, 4]).unwrap(), [2, 4]);
+        assert_eq!(lines.append(&[3, 4]).unwrap(), [4, 6]);
         assert_eq!(fs::read_to_string(&path).unwrap(), "1\n3\n4\n");
         assert_eq!(lines.length, 6);
         let held = lock(&folder.join("lock")).unwrap();

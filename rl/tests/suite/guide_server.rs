@@ -26,6 +26,7 @@ fn evaluation_at_a_guide_server_is_advised_by_a_person_who_is_its_client() {
         listen: "127.0.0.1:0".parse().unwrap(),
         annotators: None,
         public_url: None,
+        is_replay: false,
     });
     let server = server.unwrap();
     let url = format!("http://{}", server.address());

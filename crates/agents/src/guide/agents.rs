@@ -60,8 +60,8 @@ impl Store {
             events.push(Event::Acknowledged { have });
         }
         let expects = kept.conversation.expects();
-        let known = kept.conversation.turns.get(turn as usize);
-        if known.is_some_and(|known| *known != stored) {
+        let known = self.turns_of(&kept, turn, turn.saturating_add(1))?;
+        if known.first().is_some_and(|known| *known != stored) {
             return Err(GuideError::TurnDiffers { turn });
         }
         if turn == expects {

@@ -8,6 +8,8 @@ use serde::Serialize;
 const FAILURES: usize = 3;
 /// Same scripts in a row after which somebody should look.
 const REPEATS: usize = 2;
+/// How many of the last turns say whether somebody should look.
+pub const LOOKED_AT: usize = if FAILURES > REPEATS { FAILURES } else { REPEATS };
 /// Share of the turns after which a run is about to end, in percent.
 const NEARLY_OVER: u64 = 80;
 
@@ -23,8 +25,9 @@ pub enum Concern {
     NearlyOver,
 }
 
-/// The reasons to look at a run of at most `budget` turns after these.
-pub fn concerns(turns: &[StoredTurn], budget: u32) -> Vec<Concern> {
+/// The reasons to look at a run of at most `budget` turns after `count`, of which `turns` are the last: at
+/// least [`LOOKED_AT`], if there are so many.
+pub fn concerns(turns: &[StoredTurn], count: u32, budget: u32) -> Vec<Concern> {
     let mut found = Vec::new();
     let last = |count: usize| turns.len().checked_sub(count).map(|from| &turns[from..]);
     if last(FAILURES).is_some_and(|last| last.iter().all(|turn| turn.record.failed())) {
@@ -36,7 +39,7 @@ pub fn concerns(turns: &[StoredTurn], budget: u32) -> Vec<Concern> {
     if last(REPEATS).is_some_and(|last| last.windows(2).all(is_same)) {
         found.push(Concern::Repeats);
     }
-    if turns.len() as u64 * 100 >= u64::from(budget) * NEARLY_OVER {
+    if u64::from(count) * 100 >= u64::from(budget) * NEARLY_OVER {
         found.push(Concern::NearlyOver);
     }
     found
@@ -48,6 +51,10 @@ mod tests {
     use crate::guide::turn::StoredText;
     use crate::trajectory::TurnRecord;
     use jail::exec::Outcome;
+
+    fn concerns(turns: &[StoredTurn], budget: u32) -> Vec<Concern> {
+        super::concerns(turns, u32::try_from(turns.len()).unwrap(), budget)
+    }
 
     fn turn(number: u32, code: &str, tool: Tool, outcome: Outcome) -> StoredTurn {
         let record = TurnRecord {

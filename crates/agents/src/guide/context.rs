@@ -23,6 +23,8 @@ pub struct ContextPart {
 /// What the agent read before it took a turn, in order: prompt, the latest summary of its own, then turns that it was
 /// still shown with their observations, then the guidance that it had by then.
 ///
+/// `conversation` has all its turns, as one that is read from the disk.
+///
 /// # Errors
 /// [`GuideError::Invalid`] if there is no such turn, [`GuideError::Journal`] if a text is missing.
 pub fn context(
@@ -30,8 +32,9 @@ pub fn context(
     blobs: &Blobs,
     turn: u32,
 ) -> Result<Vec<ContextPart>, GuideError> {
-    let Some(asked) = conversation.turns.get(turn as usize) else {
-        let turns = conversation.expects();
+    let turns = conversation.turns.all();
+    let Some(asked) = turns.get(turn as usize) else {
+        let turns = turns.len();
         return Err(GuideError::Invalid(format!("there is no turn {turn}; there are {turns}")));
     };
     let mut parts = Vec::new();
@@ -39,7 +42,7 @@ pub fn context(
         let text = message.text.read(blobs)?;
         parts.push(ContextPart { source: Source::Prompt, turn: None, text, is_summary: false });
     }
-    let before = &conversation.turns[..=turn as usize];
+    let before = &turns[..=turn as usize];
     if let Some(summary) = before.iter().flat_map(|turn| &turn.summaries).next_back() {
         let text = summary.text.read(blobs)?;
         parts.push(ContextPart { source: Source::Model, turn: None, text, is_summary: true });
@@ -47,7 +50,7 @@ pub fn context(
     let mut push = |source, turn, text| {
         parts.push(ContextPart { source, turn, text, is_summary: false });
     };
-    for (number, past) in (0..turn).zip(&conversation.turns) {
+    for (number, past) in (0..turn).zip(turns) {
         if !asked.left_out.contains(&number) {
             let text = format!("{}{}", past.thought.read(blobs)?, past.action.read(blobs)?);
             push(Source::Model, Some(number), text);

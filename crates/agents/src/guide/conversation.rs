@@ -7,6 +7,7 @@ use super::event::{
 use super::guidance::{GuidanceState, PostedGuidance};
 use super::ids::{ConversationId, GuidanceId};
 use super::turn::{End, StoredOpening, StoredText, StoredTurn};
+use super::turns::Turns;
 use crate::trajectory::Tool;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -75,7 +76,7 @@ pub struct Conversation {
     /// When it opened, in milliseconds since 1970.
     pub opened_at: u64,
     /// The turns so far, in order.
-    pub turns: Vec<StoredTurn>,
+    pub turns: Turns,
     /// Every piece of guidance, by `seq`.
     pub guidance: BTreeMap<u64, PostedGuidance>,
     /// Pieces that the agent had read when it took a turn, and not before the turn before it: their
@@ -98,6 +99,8 @@ pub struct Conversation {
     /// The highest `seq` of a piece that was sent; 0 without one.
     pub sent: u64,
     names: BTreeMap<GuidanceId, u64>,
+    /// What the agent was last told of its submission, for lists.
+    told: Option<String>,
 }
 
 impl Conversation {
@@ -116,7 +119,7 @@ impl Conversation {
             id,
             opening: *opening,
             opened_at: line.at,
-            turns: Vec::new(),
+            turns: Turns::default(),
             guidance: BTreeMap::new(),
             heard: BTreeMap::new(),
             held_by: None,
@@ -128,6 +131,7 @@ impl Conversation {
             seq: 1,
             sent: 0,
             names: BTreeMap::new(),
+            told: None,
         })
     }
 
@@ -172,6 +176,9 @@ impl Conversation {
                     return Err("turns are numbered in their order");
                 }
                 self.is_lost = false;
+                if turn.record.tool == Tool::Score {
+                    self.told = turn.observation.as_ref().map(told);
+                }
                 self.turns.push(*turn);
             }
             Event::Guidance { id, what } => {
@@ -279,7 +286,7 @@ impl Conversation {
             ConversationState::Lost
         } else if self.held_by.is_some() {
             ConversationState::Holding
-        } else if self.turns.is_empty() {
+        } else if self.turns.count() == 0 {
             ConversationState::Open
         } else {
             ConversationState::Working
@@ -288,7 +295,7 @@ impl Conversation {
 
     /// The number of the next turn, from 0.
     pub fn expects(&self) -> u32 {
-        u32::try_from(self.turns.len()).expect("fewer than 2^32 turns")
+        self.turns.count()
     }
 
     /// The piece of that name.
@@ -320,27 +327,18 @@ impl Conversation {
             state: self.state(),
             turns: self.expects(),
             budget: self.opening.turns,
-            last: self.turns.last().map(StoredTurn::headline),
-            told: self.told(),
+            last: self.turns.recent().last().map(StoredTurn::headline),
+            told: self.told.clone(),
             queued,
             guidance: self.guidance.len(),
             held_by: self.held_by.clone(),
             ending: self.end.as_ref().map(|end| end.ending.clone()),
             concerns: match self.end {
-                None => concerns(&self.turns, self.opening.turns),
+                None => concerns(self.turns.recent(), self.turns.count(), self.opening.turns),
                 Some(_) => Vec::new(),
             },
             opened_at: self.opened_at,
             seq: self.seq,
-        }
-    }
-
-    /// What the agent was last told of its submission, for lists.
-    fn told(&self) -> Option<String> {
-        let asked = self.turns.iter().rev().find(|turn| turn.record.tool == Tool::Score)?;
-        match asked.observation.as_ref()? {
-            StoredText::Inline(text) => Some(text.trim().chars().take(TOLD).collect()),
-            StoredText::Blob { bytes, .. } => Some(format!("{bytes} bytes")),
         }
     }
 
@@ -361,6 +359,14 @@ impl Conversation {
         let seq = self.names.get(id).ok_or("a piece is posted before it changes")?;
         let piece = self.guidance.get_mut(seq).ok_or("a piece is posted before it changes")?;
         if piece.state == state { Ok(piece) } else { Err("a piece that was sent stays as it is") }
+    }
+}
+
+/// The beginning of what an agent was told of its submission.
+fn told(observation: &StoredText) -> String {
+    match observation {
+        StoredText::Inline(text) => text.trim().chars().take(TOLD).collect(),
+        StoredText::Blob { bytes, .. } => format!("{bytes} bytes"),
     }
 }
 

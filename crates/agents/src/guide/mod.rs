@@ -10,7 +10,7 @@
 //! | file | what it is about |
 //! | --- | --- |
 //! | `ids`, `guidance`, `turn`, `event` | names, a piece of guidance, what an agent tells, what a journal holds |
-//! | `conversation`, `context`, `concern` | the fold; what an agent had read at a turn; why a run needs a look |
+//! | `conversation`, `turns`, `context`, `concern` | the fold; what an agent had read at a turn; why a run needs a look |
 //! | `store`, `agents`, `people` | conversations on disk, and what either side asks of them |
 //! | `channel`, `source`, `client`, `wire` | an agent's way to its conversation, and what passes between a server and its clients |
 //! | `guided_run`, `guided_episode`, `advice` | an agent's end of its conversation, that of an episode in memory, and what the agent reads of advice |
@@ -18,6 +18,7 @@
 //! | `export` | guided runs as training samples |
 //! | `judge` | a model that judges turns |
 //! | `person` | a scripted person, in one process or at a server |
+//! | `replay` | a conversation that is over, told again as if it went on now |
 //! | `defuse` | scripts cannot speak as a person, nor to a terminal or page |
 //! | `annotators`, `serve` | who may do what; the server (feature `serve`) |
 //!
@@ -45,6 +46,7 @@ pub mod ids;
 pub mod judge;
 pub mod people;
 pub mod person;
+pub mod replay;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod settings;
@@ -52,5 +54,6 @@ pub mod source;
 pub mod store;
 pub mod transcript;
 pub mod turn;
+pub mod turns;
 pub mod verdicts;
 pub mod wire;

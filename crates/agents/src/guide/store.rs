@@ -9,13 +9,16 @@
 //! ```
 //!
 //! Every event is on the disk before anything is answered. One process works on a store at a time, with
-//! any number of threads.
+//! any number of threads. It keeps the last turns of each conversation in memory, and reads older ones
+//! from the journal.
 
+use super::concern::LOOKED_AT;
 use super::conversation::{Conversation, Headline};
 use super::error::{GuideError, StoreError};
 use super::event::{Event, EventLine, GUIDE_VERSION};
 use super::ids::ConversationId;
 use super::settings::StoreSettings;
+use super::turn::StoredTurn;
 use crate::run::journal::Blobs;
 use crate::synced_lines::{SyncedLines, lock};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -23,8 +26,13 @@ use fs_err as fs;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Turns of a conversation that goes on which stay in memory; up to twice as many do.
+const RECENT: usize = 16;
+const _: () = assert!(RECENT >= LOOKED_AT, "headlines are made of turns in memory");
 
 /// Is told of every conversation that has changed, once that is on the disk.
 type Observer = Box<dyn Fn(&ConversationId) + Send + Sync>;
@@ -50,14 +58,46 @@ impl fmt::Debug for Store {
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) conversation: Conversation,
-    /// Where each line begins.
-    offsets: Vec<u64>,
+    /// Where each line ends, in bytes.
+    ends: Vec<u64>,
+    /// The `seq` of each turn.
+    turns: Vec<u64>,
     /// Open once something was appended.
     lines: Option<SyncedLines>,
     /// When the agent was last heard of, or the store was opened.
     pub(super) heard: Instant,
     /// When the hold began, or the store was opened.
     pub(super) held: Instant,
+}
+
+impl Kept {
+    /// A conversation whose turns have these `seq`, and whose lines end there.
+    fn new(conversation: Conversation, turns: Vec<u64>, ends: Vec<u64>) -> Self {
+        let (heard, held) = (Instant::now(), Instant::now());
+        let mut kept = Self { conversation, ends, turns, lines: None, heard, held };
+        kept.forget_turns();
+        kept
+    }
+
+    /// Where the lines after number `from` stand in the journal, at most `most` of them.
+    fn bytes_of(&self, from: u64, most: usize) -> Range<u64> {
+        let first = usize::try_from(from).unwrap_or(usize::MAX).min(self.ends.len());
+        let last = first.saturating_add(most).min(self.ends.len());
+        let before = |line: usize| line.checked_sub(1).map_or(0, |line| self.ends[line]);
+        before(first)..before(last)
+    }
+
+    /// Lets turns go that nobody is likely to ask for.
+    fn forget_turns(&mut self) {
+        let is_over = self.conversation.end.is_some();
+        self.conversation.turns.forget_all_but(if is_over { 1 } else { RECENT });
+    }
+}
+
+/// The `seq` of each turn.
+fn turns_in(lines: &[EventLine]) -> Vec<u64> {
+    let turns = lines.iter().filter(|line| matches!(line.event, Event::Turn(_)));
+    turns.map(|line| line.seq).collect()
 }
 
 /// Milliseconds since 1970.
@@ -79,10 +119,10 @@ fn journal_of(store: &Utf8Path, id: &ConversationId) -> Utf8PathBuf {
     folder_of(store, id).join("journal.jsonl")
 }
 
-/// The lines of a journal and where each begins; a torn last line is passed over.
+/// The lines of a journal and where each ends; a torn last line is passed over.
 fn read_lines(path: &Utf8Path) -> Result<(Vec<EventLine>, Vec<u64>), StoreError> {
     let text = fs::read(path)?;
-    let (mut lines, mut offsets, mut at) = (Vec::new(), Vec::new(), 0);
+    let (mut lines, mut ends, mut at) = (Vec::new(), Vec::new(), 0);
     while let Some(length) = text[at..].iter().position(|&byte| byte == b'\n') {
         let line = &text[at..at + length];
         let number = lines.len() + 1;
@@ -98,10 +138,10 @@ fn read_lines(path: &Utf8Path) -> Result<(Vec<EventLine>, Vec<u64>), StoreError>
             source,
         })?;
         lines.push(parsed);
-        offsets.push(at as u64);
         at += length + 1;
+        ends.push(at as u64);
     }
-    Ok((lines, offsets))
+    Ok((lines, ends))
 }
 
 /// Names of the conversations of a store that another process may be at work on, in order.
@@ -187,13 +227,13 @@ impl Store {
                 continue;
             }
             tasks::files::remove_torn_line(&path)?;
-            let (lines, offsets) = read_lines(&path)?;
+            let (lines, ends) = read_lines(&path)?;
+            let turns = turns_in(&lines);
             let folded = Conversation::fold(&id, lines);
             let folded = folded.map_err(|(line, why)| StoreError::Order { path, line, why })?;
             // A process was killed before it had written the first line.
             let Some(conversation) = folded else { continue };
-            let (heard, held) = (Instant::now(), Instant::now());
-            let kept = Kept { conversation, offsets, lines: None, heard, held };
+            let kept = Kept::new(conversation, turns, ends);
             conversations.insert(id, Arc::new(Mutex::new(kept)));
         }
         let store = Self {
@@ -243,7 +283,8 @@ impl Store {
         all.iter().map(|kept| kept_of(kept).conversation.headline()).collect()
     }
 
-    /// What `read` makes of a conversation. It is locked meanwhile.
+    /// What `read` makes of a conversation, of which older turns are not in memory ([`Self::turns`]). It is
+    /// locked meanwhile.
     ///
     /// # Errors
     /// [`GuideError::Unknown`].
@@ -253,6 +294,55 @@ impl Store {
         read: impl FnOnce(&Conversation) -> T,
     ) -> Result<T, GuideError> {
         Ok(read(&kept_of(&*self.find(id)?).conversation))
+    }
+
+    /// The turns of a conversation from `from` to before `to`, as far as there are any.
+    ///
+    /// # Errors
+    /// [`GuideError::Unknown`] and [`GuideError::Io`].
+    pub fn turns(
+        &self,
+        id: &ConversationId,
+        from: u32,
+        to: u32,
+    ) -> Result<Vec<StoredTurn>, GuideError> {
+        self.turns_of(&kept_of(&*self.find(id)?), from, to)
+    }
+
+    /// The same of a conversation that is locked.
+    pub(super) fn turns_of(
+        &self,
+        kept: &Kept,
+        from: u32,
+        to: u32,
+    ) -> Result<Vec<StoredTurn>, GuideError> {
+        if let Some(turns) = kept.conversation.turns.range(from, to) {
+            return Ok(turns.to_vec());
+        }
+        let of_turns = &kept.turns[from as usize..kept.turns.len().min(to as usize)];
+        let (Some(first), Some(last)) = (of_turns.first(), of_turns.last()) else {
+            return Ok(Vec::new());
+        };
+        let begin = first - 1;
+        let count = usize::try_from(last - begin).unwrap_or(usize::MAX);
+        let text = self.journal_text(&kept.conversation.id, kept.bytes_of(begin, count))?;
+        let mut turns = Vec::with_capacity(of_turns.len());
+        for line in text.lines() {
+            let line: EventLine = serde_json::from_str(line).map_err(io::Error::from)?;
+            if let Event::Turn(turn) = line.event {
+                turns.push(*turn);
+            }
+        }
+        Ok(turns)
+    }
+
+    /// A part of a journal.
+    fn journal_text(&self, id: &ConversationId, bytes: Range<u64>) -> io::Result<String> {
+        let mut file = fs::File::open(journal_of(&self.folder, id))?;
+        file.seek(SeekFrom::Start(bytes.start))?;
+        let mut read = Vec::new();
+        file.take(bytes.end - bytes.start).read_to_end(&mut read)?;
+        String::from_utf8(read).map_err(io::Error::other)
     }
 
     /// Lines of a journal as they are on disk, those after number `from`, at most `most`.
@@ -265,27 +355,9 @@ impl Store {
         from: u64,
         most: usize,
     ) -> Result<Vec<(u64, String)>, GuideError> {
-        let (begin, end, count) = {
-            let kept = self.find(id)?;
-            let kept = kept_of(&kept);
-            let first = usize::try_from(from).unwrap_or(usize::MAX).min(kept.offsets.len());
-            let last = first.saturating_add(most).min(kept.offsets.len());
-            if first == last {
-                return Ok(Vec::new());
-            }
-            (kept.offsets[first], kept.offsets.get(last).copied(), last - first)
-        };
-        let mut file = fs::File::open(journal_of(&self.folder, id))?;
-        file.seek(SeekFrom::Start(begin))?;
-        let mut bytes = Vec::new();
-        match end {
-            Some(end) => file.take(end - begin).read_to_end(&mut bytes)?,
-            None => file.read_to_end(&mut bytes)?,
-        };
-        // What stands behind the last of them was appended meanwhile.
-        let text = String::from_utf8_lossy(&bytes);
-        let lines = text.lines().take(count).map(str::to_owned);
-        Ok((from + 1..).zip(lines).collect())
+        let bytes = kept_of(&*self.find(id)?).bytes_of(from, most);
+        let text = self.journal_text(id, bytes)?;
+        Ok((from + 1..).zip(text.lines().map(str::to_owned)).collect())
     }
 
     pub(super) fn all(&self) -> Vec<Arc<Mutex<Kept>>> {
@@ -304,6 +376,16 @@ impl Store {
         id: &ConversationId,
         event: impl FnOnce() -> io::Result<Event>,
     ) -> Result<(Arc<Mutex<Kept>>, bool), GuideError> {
+        self.find_or_begin_at(id, || {
+            Ok(EventLine { version: GUIDE_VERSION, seq: 1, at: now(), by: None, event: event()? })
+        })
+    }
+
+    fn find_or_begin_at(
+        &self,
+        id: &ConversationId,
+        line: impl FnOnce() -> io::Result<EventLine>,
+    ) -> Result<(Arc<Mutex<Kept>>, bool), GuideError> {
         let mut all = self.conversations.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = all.get(id) {
             return Ok((Arc::clone(kept), false));
@@ -311,18 +393,16 @@ impl Store {
         let path = journal_of(&self.folder, id);
         let folder = path.parent().unwrap_or(&self.folder).to_owned();
         fs::create_dir_all(&folder)?;
-        let line =
-            EventLine { version: GUIDE_VERSION, seq: 1, at: now(), by: None, event: event()? };
+        let line = line()?;
         let mut lines = SyncedLines::open(&path)?;
-        let offsets = lines.append(std::slice::from_ref(&line))?;
+        let ends = lines.append(std::slice::from_ref(&line))?;
         // The names of the file and of its folder, too.
         for folder in [folder.as_path(), &conversations_of(&self.folder)] {
             fs::File::open(folder)?.sync_all()?;
         }
         let conversation =
             Conversation::begin(id.clone(), line).map_err(GuideError::Contradiction)?;
-        let (heard, held) = (Instant::now(), Instant::now());
-        let kept = Kept { conversation, offsets, lines: Some(lines), heard, held };
+        let kept = Kept { lines: Some(lines), ..Kept::new(conversation, Vec::new(), ends) };
         let kept = Arc::new(Mutex::new(kept));
         all.insert(id.clone(), Arc::clone(&kept));
         drop(all);
@@ -337,18 +417,32 @@ impl Store {
         by: Option<&str>,
         events: Vec<Event>,
     ) -> Result<(), GuideError> {
-        if events.is_empty() {
-            return Ok(());
-        }
         let first = kept.conversation.seq + 1;
         let at = now();
-        let lines: Vec<EventLine> = (first..)
-            .zip(events)
-            .map(|(seq, event)| {
-                let by = by.map(str::to_owned);
-                EventLine { version: GUIDE_VERSION, seq, at, by, event }
-            })
-            .collect();
+        let lines = (first..).zip(events).map(|(seq, event)| {
+            let by = by.map(str::to_owned);
+            EventLine { version: GUIDE_VERSION, seq, at, by, event }
+        });
+        self.append_lines(kept, lines.collect())
+    }
+
+    /// Appends a line of another journal as it is. The first one begins the conversation.
+    pub(super) fn append_recorded(
+        &self,
+        id: &ConversationId,
+        line: EventLine,
+    ) -> Result<(), GuideError> {
+        if line.seq == 1 {
+            return self.find_or_begin_at(id, || Ok(line)).map(|_| ());
+        }
+        let kept = self.find(id)?;
+        self.append_lines(&mut kept_of(&kept), vec![line])
+    }
+
+    fn append_lines(&self, kept: &mut Kept, lines: Vec<EventLine>) -> Result<(), GuideError> {
+        if lines.is_empty() {
+            return Ok(());
+        }
         let id = kept.conversation.id.clone();
         let mut file = match kept.lines.take() {
             Some(file) => file,
@@ -356,10 +450,12 @@ impl Store {
         };
         let appended = file.append(&lines);
         kept.lines = Some(file);
-        kept.offsets.extend(appended?);
+        kept.ends.extend(appended?);
+        kept.turns.extend(turns_in(&lines));
         for line in lines {
             kept.conversation.apply(line).map_err(GuideError::Contradiction)?;
         }
+        kept.forget_turns();
         if kept.conversation.end.is_some() {
             // There may be thousands of ended ones, and few open files.
             kept.lines = None;

@@ -85,6 +85,7 @@ impl Transcript {
         blobs: &Blobs,
     ) -> Result<Self, JournalError> {
         let Conversation { id, opening, turns, guidance, heard, verdicts, end, .. } = conversation;
+        let turns = turns.into_all();
         let mut read = Vec::with_capacity(turns.len());
         for (number, turn) in (0..).zip(turns) {
             let pieces = heard.get(&(number + 1)).into_iter().flatten();

@@ -293,10 +293,10 @@ impl Play {
             .read(&conversation(), |conversation| {
                 let states = conversation.guidance.values();
                 let states = states.map(|piece| (piece.id.clone(), piece.state));
-                (conversation.turns.len(), states.collect::<BTreeMap<_, _>>())
+                (conversation.turns.count(), states.collect::<BTreeMap<_, _>>())
             })
             .unwrap();
-        assert_eq!(turns, self.turns as usize, "every turn is told");
+        assert_eq!(turns, self.turns, "every turn is told");
         for piece in &self.pieces {
             let state = states.get(&piece.id).copied();
             let was_heard = heard.get(&piece.id);

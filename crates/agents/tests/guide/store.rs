@@ -3,7 +3,7 @@
 use crate::fixture::{ANN, BOB, end, folder, opening, report, says};
 use agents::guide::channel::{GuideLink, LocalChannel, OnLost};
 use agents::guide::context::context;
-use agents::guide::conversation::ConversationState;
+use agents::guide::conversation::{Conversation, ConversationState};
 use agents::guide::error::{GuideError, StoreError};
 use agents::guide::event::{TurnPart, TurnVerdict, Verdict};
 use agents::guide::exchange::{Delivery, Update};
@@ -11,7 +11,7 @@ use agents::guide::guidance::{GuidanceState, GuidanceText, TurnRange};
 use agents::guide::guided_run::{GuidedRun, Interrupted};
 use agents::guide::ids::{ConversationId, GuidanceId};
 use agents::guide::people::Person;
-use agents::guide::store::Store;
+use agents::guide::store::{Store, read_conversation};
 use agents::guide::turn::{End, Opening, TurnReport};
 use agents::trajectory::Source;
 use camino::Utf8Path;
@@ -57,6 +57,43 @@ fn two_people_are_both_heard_in_order_and_equal_texts_are_two() {
     assert!(tell(&store, 1, have).guidance.is_empty());
     let taken = store.post(&id(), BOB, name("a"), says("Mine."));
     assert!(matches!(taken, Err(GuideError::Taken(_))));
+}
+
+#[test]
+fn older_turns_leave_memory_and_are_read_from_the_journal() {
+    let (_kept, folder) = folder();
+    let check = |store: &Store| {
+        let known = read_conversation(&folder, &id()).unwrap().0;
+        let all = known.turns.all();
+        assert_eq!(all.len(), 80);
+        for (from, to) in [(0, u32::MAX), (0, 1), (3, 50), (40, 80), (79, 80), (80, 90), (9, 9)] {
+            let wanted = from.min(80) as usize..to.min(80) as usize;
+            assert_eq!(store.turns(&id(), from, to).unwrap(), all[wanted], "{from} to {to}");
+        }
+        let recent = |conversation: &Conversation| conversation.turns.recent().len();
+        assert_eq!(store.headlines(), [known.headline()]);
+        store.read(&id(), recent).unwrap()
+    };
+    let store = opened(&folder);
+    for turn in 0..80 {
+        if turn % 7 == 0 {
+            store.post(&id(), ANN, name(&turn.to_string()), says("Look.")).unwrap();
+        }
+        tell(&store, turn, 0);
+    }
+    assert!((16..=32).contains(&check(&store)));
+    // Told again, as after a restart of the agent's side; and otherwise than before.
+    assert_eq!(tell(&store, 5, 0).expects, 80);
+    let update = Update { turn: 5, have: 0, listens: true, report: report(6) };
+    let other = store.exchange(&id(), update);
+    assert!(matches!(other, Err(GuideError::TurnDiffers { turn: 5 })), "{other:?}");
+    drop(store);
+    let store = Store::open(&folder).unwrap();
+    assert!((16..=32).contains(&check(&store)));
+    store.close_conversation(&id(), 0, end()).unwrap();
+    assert!(check(&store) <= 2, "of a run that is over hardly anything is kept");
+    drop(store);
+    assert!(check(&Store::open(&folder).unwrap()) <= 2);
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn advice_is_shown_after_the_observation_and_stands_in_the_trajectory() {
     store
         .read(&conversation(&store), |conversation| {
             assert_eq!(conversation.state(), ConversationState::Ended);
-            assert_eq!(conversation.turns.len(), 3);
+            assert_eq!(conversation.turns.count(), 3);
             assert_eq!(conversation.end.as_ref().unwrap().ending, "answered");
             let states: Vec<GuidanceState> =
                 conversation.guidance.values().map(|piece| piece.state).collect();

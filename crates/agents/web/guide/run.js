@@ -200,7 +200,13 @@ export async function run(id, me, headlines, reopen) {
             : el(
                   "section",
                   { class: "compose" },
-                  el("p", { class: "faint" }, "You may look. To advise, the role annotator is needed."),
+                  el(
+                      "p",
+                      { class: "faint" },
+                      me.replays
+                          ? "This run is told again. Nobody can change anything."
+                          : "You may look. To advise, the role annotator is needed.",
+                  ),
                   compose.pieces,
               ),
     );

@@ -148,6 +148,8 @@ export interface Me {
     name: string;
     advises: boolean;
     leads: boolean;
+    /** A recorded run is told again, and nobody can change anything. */
+    replays: boolean;
 }
 
 /** What a person does with a key or a button. */

@@ -90,7 +90,7 @@ impl LockstepChannel {
         let store = &self.local.0;
         while person.next() <= turn {
             let next = person.next();
-            let stored = store.read(id, |known| known.turns.get(next as usize).cloned())?;
+            let stored = store.turns(id, next, next + 1)?.pop();
             let Some(stored) = stored else { break };
             self.sayings.extend(person.see(&seen(&stored, store)?));
         }

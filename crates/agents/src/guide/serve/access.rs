@@ -49,6 +49,8 @@ pub(super) struct Access {
     pub(super) annotators: Option<Annotators>,
     pub(super) public: Option<PublicUrl>,
     pub(super) address: SocketAddr,
+    /// Whether nobody changes anything.
+    pub(super) is_replay: bool,
     /// By the hash of the cookie.
     sessions: Mutex<HashMap<String, Session>>,
 }
@@ -66,6 +68,8 @@ pub(super) struct Caller {
     pub(super) name: String,
     /// `None` of whoever may do everything.
     role: Option<Role>,
+    /// Whether nobody changes anything.
+    pub(super) is_replay: bool,
 }
 
 impl Caller {
@@ -76,6 +80,7 @@ impl Caller {
 
     /// A person who may advise; refuses others.
     pub(super) fn advises(&self) -> Result<Person<'_>, Failure> {
+        self.changes()?;
         let may = matches!(self.role, None | Some(Role::Annotator | Role::Lead));
         check(may, "annotator")?;
         Ok(Person { name: &self.name, leads: matches!(self.role, None | Some(Role::Lead)) })
@@ -83,7 +88,17 @@ impl Caller {
 
     /// Refuses who is no agent.
     pub(super) fn acts(&self) -> Result<(), Failure> {
+        self.changes()?;
         check(matches!(self.role, None | Some(Role::Agent)), "agent")
+    }
+
+    /// Refuses to change what is told again.
+    fn changes(&self) -> Result<(), Failure> {
+        if !self.is_replay {
+            return Ok(());
+        }
+        let said = "this is a replay: people can look, and nothing changes";
+        Err(Failure::new(StatusCode::FORBIDDEN, "replay", said))
     }
 }
 
@@ -100,8 +115,9 @@ impl Access {
         annotators: Option<Annotators>,
         public: Option<PublicUrl>,
         address: SocketAddr,
+        is_replay: bool,
     ) -> Self {
-        Self { annotators, public, address, sessions: Mutex::default() }
+        Self { annotators, public, address, is_replay, sessions: Mutex::default() }
     }
 
     /// Whether a request is for this server under a name of its own. A page from elsewhere could
@@ -154,7 +170,8 @@ impl Access {
     /// Who sent a request.
     fn caller(&self, headers: &HeaderMap, method: &Method) -> Result<Caller, Failure> {
         let Some(annotators) = &self.annotators else {
-            return Ok(Caller { name: LOCAL.to_owned(), role: None });
+            let is_replay = self.is_replay;
+            return Ok(Caller { name: LOCAL.to_owned(), role: None, is_replay });
         };
         let (token, by_cookie) = match Token::shown_in(headers) {
             Some(token) => (Some(token), false),
@@ -169,7 +186,8 @@ impl Access {
             let said = "a change from a browser says from which page it comes";
             return Err(Failure::new(StatusCode::FORBIDDEN, "origin", said));
         }
-        Ok(Caller { name: annotator.name, role: Some(annotator.role) })
+        let role = Some(annotator.role);
+        Ok(Caller { name: annotator.name, role, is_replay: self.is_replay })
     }
 
     /// The token of the session whose cookie a request has.
@@ -303,7 +321,7 @@ mod tests {
             host: "guide.org".to_owned(),
             is_secure: true,
         };
-        let local = Access::new(None, Some(public), "127.0.0.1:8300".parse().unwrap());
+        let local = Access::new(None, Some(public), "127.0.0.1:8300".parse().unwrap(), false);
         for known in ["127.0.0.1:8300", "localhost:8300", "LOCALHOST:8300", "guide.org"] {
             assert!(local.is_known_host(known), "{known}");
         }
@@ -312,7 +330,7 @@ mod tests {
         {
             assert!(!local.is_known_host(foreign), "{foreign}");
         }
-        let open = Access::new(None, None, "0.0.0.0:80".parse().unwrap());
+        let open = Access::new(None, None, "0.0.0.0:80".parse().unwrap(), false);
         assert!(open.is_known_host("10.0.0.1") && open.is_known_host("[::1]:80"));
         assert!(!open.is_known_host("guide.org") && !open.is_known_host("localhost"));
     }

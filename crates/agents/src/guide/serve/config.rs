@@ -18,6 +18,9 @@ pub struct GuideServerConfig {
     pub annotators: Option<Utf8PathBuf>,
     /// The address that browsers use, such as `https://guide.example.org`, where a proxy is in between.
     pub public_url: Option<String>,
+    /// Whether people may only look, and nothing is taken from agents: a conversation is told again in
+    /// the store.
+    pub is_replay: bool,
 }
 
 /// Why a guide server does not start, or fails as a whole.
@@ -98,6 +101,7 @@ mod tests {
                 listen: listen.parse().unwrap(),
                 annotators: annotators.map(Into::into),
                 public_url: url.map(str::to_owned),
+                is_replay: false,
             };
         let open = config("0.0.0.0:1", None, None).check().unwrap_err();
         assert!(open.to_string().contains("--annotators"), "{open}");

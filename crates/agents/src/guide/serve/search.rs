@@ -38,8 +38,7 @@ pub(super) async fn search(
     }
     let q = q.to_lowercase();
     let found = in_store(&shared, move |store| {
-        // Texts are read without the lock: they may be many, and turns never change.
-        let turns = store.read(&id, |conversation| conversation.turns.clone())?;
+        let turns = store.turns(&id, 0, u32::MAX)?;
         let mut found = Vec::new();
         for turn in &turns {
             let texts = [Some(&turn.thought), Some(&turn.action), turn.observation.as_ref()];

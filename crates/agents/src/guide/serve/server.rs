@@ -68,7 +68,7 @@ impl GuideServer {
         let (changes, _) = watch::channel(0_u64);
         let told = changes.clone();
         store.observe(move |_| told.send_modify(|count| *count = count.wrapping_add(1)));
-        let access = Access::new(annotators, public, address);
+        let access = Access::new(annotators, public, address, config.is_replay);
         let presence = Arc::new(Presence::default());
         let shared = Arc::new(Shared { store, access, presence, changes, stopping });
         Ok(Self { shared, stop, listener, address })
@@ -77,6 +77,11 @@ impl GuideServer {
     /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The store that is served.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.shared.store
     }
 
     /// Serves until the process is interrupted or asked to terminate: then streams end, requests in
@@ -126,8 +131,11 @@ impl GuideServer {
     }
 }
 
-/// Ends holds and notes silences, for ever.
+/// Ends holds and notes silences, for ever. What is told again has its own.
 async fn sweep(shared: &Arc<Shared>) {
+    if shared.access.is_replay {
+        return std::future::pending().await;
+    }
     let mut clock = interval(LOOK);
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

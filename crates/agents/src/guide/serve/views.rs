@@ -8,7 +8,8 @@ use crate::guide::conversation::Conversation;
 use crate::guide::defuse::for_page;
 use crate::guide::error::GuideError;
 use crate::guide::ids::ConversationId;
-use crate::guide::transcript::Transcript;
+use crate::guide::store::read_conversation;
+use crate::guide::transcript::{Transcript, TranscriptError};
 use crate::guide::verdicts::{Proposals, Verdicts, read_judged};
 use crate::run::node::BlobHash;
 use axum::extract::{Path, Query, State};
@@ -21,7 +22,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Turns in one answer.
-const PAGE: usize = 200;
+const PAGE: u32 = 200;
 
 /// Answers `GET /health`: it is up.
 pub(super) async fn health() -> Json<Value> {
@@ -35,7 +36,8 @@ pub(super) async fn me(Extension(caller): Extension<Caller>) -> Result<Json<Valu
         Ok(person) => (true, person.leads),
         Err(_) => (false, false),
     };
-    Ok(Json(json!({ "name": for_page(&caller.name), "advises": advises, "leads": leads })))
+    let (name, replays) = (for_page(&caller.name), caller.is_replay);
+    Ok(Json(json!({ "name": name, "advises": advises, "leads": leads, "replays": replays })))
 }
 
 #[derive(Deserialize)]
@@ -69,8 +71,8 @@ pub(super) async fn list(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Turns {
-    from: Option<usize>,
-    to: Option<usize>,
+    from: Option<u32>,
+    to: Option<u32>,
 }
 
 /// Answers `GET /conversations/{id}`: what there is, with at most 200 turns, `from` included and `to`
@@ -84,14 +86,13 @@ pub(super) async fn conversation(
     caller.reads()?;
     let name = caller.name;
     let read = move |conversation: &Conversation| {
-        let all = conversation.turns.len();
+        let all = conversation.turns.count();
         let from = from.unwrap_or(0).min(all);
-        let to = to.unwrap_or(all).clamp(from, (from + PAGE).min(all));
-        json!({
+        let to = to.unwrap_or(all).clamp(from, from.saturating_add(PAGE).min(all));
+        let found = json!({
             "headline": conversation.headline(),
             "opening": conversation.opening,
             "from": from,
-            "turns": conversation.turns[from..to],
             "guidance": conversation.guidance.values().collect::<Vec<_>>(),
             "heard": conversation.heard,
             "marks": conversation.marks,
@@ -99,10 +100,16 @@ pub(super) async fn conversation(
             "end": conversation.end,
             // Only one's own: others are not done with theirs.
             "draft": conversation.drafts.get(&name),
-        })
+        });
+        (found, from..to)
     };
-    let found = in_store(&shared, move |store| store.read(&id, read)).await?;
-    Ok(Json(shown(&found)?))
+    let found = in_store(&shared, move |store| {
+        let (mut found, turns) = store.read(&id, read)?;
+        // Turns never change, so these are those of a moment ago.
+        found["turns"] = json!(store.turns(&id, turns.start, turns.end)?);
+        Ok(found)
+    });
+    Ok(Json(shown(&found.await?)?))
 }
 
 /// Answers `GET /conversations/{id}/proposals`: what rules and a judge say of its turns, but for those that
@@ -130,8 +137,10 @@ pub(super) async fn context_of(
 ) -> Result<Json<Value>, Failure> {
     caller.reads()?;
     let parts = in_store(&shared, move |store| {
-        let conversation = store.read(&id, Clone::clone)?;
-        context(&conversation, store.blobs(), turn)
+        store.read(&id, |_| ())?;
+        let read = read_conversation(store.folder(), &id).map_err(TranscriptError::from)?;
+        let (conversation, blobs) = read;
+        context(&conversation, &blobs, turn)
     });
     Ok(Json(json!({ "turn": turn, "parts": shown(&parts.await?)? })))
 }

@@ -61,6 +61,22 @@ pub fn read_judged(
     records.collect()
 }
 
+/// Copies what a judge said of a conversation from one store into another.
+///
+/// # Errors
+/// [`JudgedError::Io`].
+pub(in crate::guide) fn copy_judged(
+    from: &Utf8Path,
+    to: &Utf8Path,
+    id: &ConversationId,
+) -> Result<(), JudgedError> {
+    let path = path_of(from, id);
+    if path.is_file() {
+        fs::copy(path, path_of(to, id))?;
+    }
+    Ok(())
+}
+
 /// The file of a judge, open for more. One process has it at a time.
 #[derive(Debug)]
 pub struct JudgedFile {

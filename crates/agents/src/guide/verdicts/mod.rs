@@ -18,6 +18,7 @@ mod rules;
 
 pub use agreement::Agreement;
 pub use effective::{Effective, Trained, Verdicts};
+pub(in crate::guide) use file::copy_judged;
 pub use file::{JudgedError, JudgedFile, read_judged};
 pub use funnel::Funnel;
 pub use proposal::{Proposal, Proposals, is_blind};
