@@ -120,7 +120,9 @@ mod tests {
     #[should_panic(expected = "turns are forgotten")]
     fn turns_of_which_some_are_forgotten_are_not_all() {
         let mut turns = Turns::default();
-        (0..3).for_each(|number| turns.push(turn(number)));
+        for number in 0..3 {
+            turns.push(turn(number));
+        }
         assert_eq!(turns.all().len(), 3);
         turns.forget_all_but(1);
         turns.all();
