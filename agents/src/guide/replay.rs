@@ -29,11 +29,11 @@ pub(super) fn replay(args: &GuideReplayArgs) -> Result<ExitCode> {
     say(&format!("guide server at http://{}", server.address()));
     let takes = Span(Duration::from_secs(replay.takes(pace).as_secs() + 1));
     let events = replay.events();
-    complain(&format!("tells {events} events within {takes}; nobody can change anything"));
+    complain(&format!("replays {events} events in at most {takes}; the server is read-only"));
     let (store, is_over) = (server.store().clone(), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| match replay.tell(&store, pace, &|| is_over.load(Ordering::Relaxed)) {
-            Ok(true) => complain("all is told; Ctrl-C ends the server"),
+            Ok(true) => complain("the replay is complete; Ctrl-C ends the server"),
             Ok(false) => (),
             Err(error) => complain(&format!("the replay ends early: {}", with_causes(&error))),
         });

@@ -51,7 +51,7 @@ export class Server {
         this.child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "pipe"] });
         createInterface({ input: this.child.stderr }).on("line", (line) => {
             // That a server for a test is open to the machine is no news.
-            if (!/may do everything|nobody can change|all is told/.test(line)) console.error(line);
+            if (!/may do everything|is read-only|is complete/.test(line)) console.error(line);
         });
         const lines = createInterface({ input: this.child.stdout });
         await new Promise((done, failed) => {

@@ -31,16 +31,13 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(store: &Utf8Path) -> Self {
-        // A port that stays the same when the server is started again.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let address = format!("127.0.0.1:{port}");
+        let address = free_address();
         Self { child: spawn(store, &address), store: store.to_owned(), address }
     }
 
     /// The conversation `run` of `store` told again, with these flags.
     pub(crate) fn replay(store: &Utf8Path, flags: &[&str]) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let address = format!("127.0.0.1:{port}");
+        let address = free_address();
         let mut command = program();
         command.args(["guide", "replay", "run", "--store", store.as_str(), "--listen", &address]);
         command.args(flags);
@@ -121,6 +118,12 @@ impl Drop for Server {
     }
 }
 
+/// An address with a free port, which stays the same when a server is started again.
+fn free_address() -> String {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    format!("127.0.0.1:{port}")
+}
+
 pub(crate) fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_agents"))
 }
@@ -132,7 +135,7 @@ fn spawn(store: &Utf8Path, address: &str) -> Child {
 }
 
 /// Starts a server and waits until it listens.
-pub(crate) fn listening(mut command: Command) -> Child {
+fn listening(mut command: Command) -> Child {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

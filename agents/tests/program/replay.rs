@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const RUN: &str = "/api/v1/conversations/run";
 
-/// A run of 40 turns with all kinds of events, of which the first texts are long.
+/// A run of 40 turns with all kinds of events that a person can cause.
 fn record(store: &Utf8Path) -> Server {
     let server = Server::start(store);
     open(&server);

@@ -87,7 +87,15 @@ impl Kept {
         before(first)..before(last)
     }
 
-    /// Lets turns go that nobody is likely to ask for.
+    /// Where the turns from `from` to before `to` stand in the journal, with the lines between them.
+    fn bytes_of_turns(&self, from: u32, to: u32) -> Range<u64> {
+        let turns = &self.turns[from as usize..self.turns.len().min(to as usize)];
+        let (Some(first), Some(last)) = (turns.first(), turns.last()) else { return 0..0 };
+        let count = usize::try_from(last - first + 1).unwrap_or(usize::MAX);
+        self.bytes_of(first - 1, count)
+    }
+
+    /// Drops older turns from memory; they stay in the journal.
     fn forget_turns(&mut self) {
         let is_over = self.conversation.end.is_some();
         self.conversation.turns.forget_all_but(if is_over { 1 } else { RECENT });
@@ -306,7 +314,16 @@ impl Store {
         from: u32,
         to: u32,
     ) -> Result<Vec<StoredTurn>, GuideError> {
-        self.turns_of(&kept_of(&*self.find(id)?), from, to)
+        let bytes = {
+            let kept = self.find(id)?;
+            let kept = kept_of(&kept);
+            if let Some(turns) = kept.conversation.turns.range(from, to) {
+                return Ok(turns.to_vec());
+            }
+            kept.bytes_of_turns(from, to)
+        };
+        // Without the lock: they may be many, and turns never change.
+        self.read_turns(id, bytes)
     }
 
     /// The same of a conversation that is locked.
@@ -316,18 +333,20 @@ impl Store {
         from: u32,
         to: u32,
     ) -> Result<Vec<StoredTurn>, GuideError> {
-        if let Some(turns) = kept.conversation.turns.range(from, to) {
-            return Ok(turns.to_vec());
+        match kept.conversation.turns.range(from, to) {
+            Some(turns) => Ok(turns.to_vec()),
+            None => self.read_turns(&kept.conversation.id, kept.bytes_of_turns(from, to)),
         }
-        let of_turns = &kept.turns[from as usize..kept.turns.len().min(to as usize)];
-        let (Some(first), Some(last)) = (of_turns.first(), of_turns.last()) else {
-            return Ok(Vec::new());
-        };
-        let begin = first - 1;
-        let count = usize::try_from(last - begin).unwrap_or(usize::MAX);
-        let text = self.journal_text(&kept.conversation.id, kept.bytes_of(begin, count))?;
-        let mut turns = Vec::with_capacity(of_turns.len());
-        for line in text.lines() {
+    }
+
+    /// The turns in a part of a journal.
+    fn read_turns(
+        &self,
+        id: &ConversationId,
+        bytes: Range<u64>,
+    ) -> Result<Vec<StoredTurn>, GuideError> {
+        let mut turns = Vec::new();
+        for line in self.journal_text(id, bytes)?.lines() {
             let line: EventLine = serde_json::from_str(line).map_err(io::Error::from)?;
             if let Event::Turn(turn) = line.event {
                 turns.push(*turn);

@@ -49,7 +49,7 @@ pub(super) struct Access {
     pub(super) annotators: Option<Annotators>,
     pub(super) public: Option<PublicUrl>,
     pub(super) address: SocketAddr,
-    /// Whether nobody changes anything.
+    /// Whether a recorded run is replayed, and the server is read-only.
     pub(super) is_replay: bool,
     /// By the hash of the cookie.
     sessions: Mutex<HashMap<String, Session>>,
@@ -68,7 +68,7 @@ pub(super) struct Caller {
     pub(super) name: String,
     /// `None` of whoever may do everything.
     role: Option<Role>,
-    /// Whether nobody changes anything.
+    /// Whether a recorded run is replayed, and the server is read-only.
     pub(super) is_replay: bool,
 }
 
