@@ -497,7 +497,8 @@ fn browsers_sign_in_for_as_long_as_their_token_is_valid() {
     };
     let (status, me) = get(&cookie).unwrap();
     let me: Value = serde_json::from_str(&me).unwrap();
-    assert_eq!((status, me), (200, json!({ "advises": true, "leads": false, "name": "ann" })));
+    let ann = json!({ "advises": true, "leads": false, "name": "ann", "replays": false });
+    assert_eq!((status, me), (200, ann));
     // A change must say from which page it comes.
     let draft = "/api/v1/conversations/run/draft";
     let body = Some(json!({ "text": "x" }));
