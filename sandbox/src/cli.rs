@@ -5,7 +5,6 @@ mod check;
 mod checkouts;
 mod failure;
 mod grade;
-mod imports;
 mod interrupt;
 mod limits;
 mod mlebench;

@@ -14,9 +14,7 @@ zygote = {"__name__": "zygote"}
 exec(compile(sys.argv[1], "zygote.py", "exec"), zygote)
 zygote["import_libraries"](json.loads(sys.argv[2]))
 zygote["warm_up"]()
-gc.collect()
-gc.freeze()
-gc.disable()
+zygote["become_forkable"]()
 print("ready", flush=True)
 
 for line in sys.stdin:

@@ -29,6 +29,8 @@ class Worker:
         # None without a box; `pid` and `pidfd` are then those of the monitor.
         self.reaper = reaper
         self.pid = self.pidfd = -1
+        # Bytes of this process's own memory, which the fork will share with it.
+        self.inherited = anonymous(os.getpid())
         # The socket to a spare or a session.
         self.door = None
         self.gate = mmap.mmap(-1, PAGE)
@@ -114,11 +116,11 @@ class Run:
                 self.count_again = time.monotonic() + 9 * (time.monotonic() - now)
         return self.too_large or self.disk_full
 
-    def weight(self, processes, own):
+    def weight(self, processes):
         """Bytes of memory that its processes hold. What each shares through the fork with this
-        process, which has `own` bytes itself, is not its own and is left out. The kernel bounds
-        what each process may write to for itself; what they share is only added up here."""
-        total = sum(max(0, anonymous(pid) - own) for pid in processes)
+        process is not its own and is left out. The kernel bounds what each process may write to
+        for itself; what they share is only added up here."""
+        total = sum(max(0, anonymous(pid) - self.worker.inherited) for pid in processes)
         return total + sum(page_tables(pid) for pid in processes) + self.pieces(processes)
 
     def pieces(self, processes):

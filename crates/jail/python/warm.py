@@ -1,5 +1,6 @@
 # --- warming up ----------------------------------------------------------------------------------
-# Part of the zygote's program (see `zygote.py`): what it does once, so that no run has to.
+# Part of the zygote's program (see `zygote.py`): what it does once, before the first run that
+# may use it, so that no run has to.
 
 import importlib
 import os

@@ -1,9 +1,9 @@
 """The warmed interpreter of the sandbox.
 
-It imports the usual libraries once, fits one small model of each kind, and then serves requests:
-each run is a forked child that puts itself into its own box and executes a script there. This
-process holds nothing worth stealing: it sees the public files of tasks and no answers, and a
-run's code and output pass through it only as descriptors.
+It serves requests. Before the first run that may use them, it imports the usual libraries and fits
+one small model of each kind, so that no run has to. Each run is a forked child that puts itself into
+its own box and executes a script there. This process holds nothing worth stealing: it sees the public
+files of tasks and no answers, and a run's code and output pass through it only as descriptors.
 
 Descriptors: 4 is the control socket, 5 the library with the jail's system calls.
 Argument: one JSON object, the settings.
@@ -93,7 +93,6 @@ class Server:
         # Whether there may be children that are nobody's.
         self.strangers = False
         self.weighed = time.monotonic()
-        self.own_size = anonymous(os.getpid())
 
     def serve(self):
         while True:
@@ -187,6 +186,8 @@ class Server:
                 self.start(request["cell"], reply, *fds[1:])
             elif request["do"] == "open":
                 self.open(request, reply)
+            elif request["do"] == "import":
+                self.import_modules(request, reply)
             elif request["do"] == "place":
                 self.place(request["name"], fds[1], reply)
             elif request["do"] == "close":
@@ -209,6 +210,21 @@ class Server:
             socket.send_fds(reply, packet, list(fds), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
         except OSError:
             pass
+
+    def import_modules(self, request, reply):
+        """Imports modules for the runs to come. Everything else waits meanwhile."""
+        import_libraries(request["modules"])
+        if request["warm_up"]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                warm_up()
+        become_forkable()
+        # These have not got the modules.
+        for worker in list(self.spares):
+            self.spare_gone(worker)
+        self.restock = True
+        self.answer(reply, {"imported": {}})
+        reply.close()
 
     def open(self, request, reply):
         """Makes a work dir, mounted unless it is on the host's disk, and passes a descriptor of it."""
@@ -306,7 +322,7 @@ class Server:
             self.restock = len(self.spares) < self.spares_wanted
 
     def spare_gone(self, worker):
-        """Somebody ended a spare: the next run will find another."""
+        """Somebody ended a spare, or nobody wants it: the next run will find another."""
         self.spares.remove(worker)
         self.ignore(worker.pidfd)
         self.discard(worker)
@@ -500,7 +516,7 @@ class Server:
         Each process is bounded by a limit of its own; this bounds their sum.
         """
         processes = descendants(run.worker.roots())
-        if run.weight(processes, self.own_size) > run.memory:
+        if run.weight(processes) > run.memory:
             run.too_heavy = True
             run.worker.stop()
         elif run.fills_disk(processes, self.fits):
@@ -557,6 +573,18 @@ class Server:
         worker.hide()
 
 
+def become_forkable():
+    """Makes this process one whose children neither hang nor copy what they do not change."""
+    threads = os.listdir("/proc/self/task")
+    if len(threads) != 1:
+        raise RuntimeError(f"{len(threads)} threads run after warming up; a fork could hang")
+    # Objects made so far move out of the collector's sight: a child that collects garbage would
+    # otherwise touch, and so copy, all their pages.
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+
+
 def main():
     settings = json.loads(sys.argv[1])
     # Nothing of ours waits for the keyboard; a worker gets the usual handler back.
@@ -567,19 +595,7 @@ def main():
         raise RuntimeError(f"the library is version {version}, not {settings['version']}")
     check(library.sandbox_prepare(settings["bare"]))
     check_data(settings["data"])
-    import_libraries(settings["modules"])
-    if settings["warm_up"]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warm_up()
-    threads = os.listdir("/proc/self/task")
-    if len(threads) != 1:
-        raise RuntimeError(f"{len(threads)} threads run after warming up; a fork could hang")
-    # Objects made so far move out of the collector's sight: a child that collects garbage would
-    # otherwise touch, and so copy, all their pages.
-    gc.collect()
-    gc.freeze()
-    gc.disable()
+    become_forkable()
     server = Server(library, settings["bare"], settings["on_disk"], settings["weights"], settings["spares"])
     Server.answer(server.control, {"ready": {}})
     server.serve()

@@ -161,6 +161,7 @@ pub fn bench(
     let start = |spares| {
         let options = SandboxOptions { slots: 2, spares, ..options.clone() };
         let sandbox = Sandbox::start(python, options, &[])?;
+        sandbox.warm()?;
         let workspace = sandbox.empty_workspace()?;
         Ok::<_, JailBenchError>((sandbox, workspace))
     };

@@ -4,7 +4,7 @@ use super::checkouts::CheckoutFlags;
 use super::failure::UsageError;
 use super::limits::{CheckedLimits, LimitFlags, within};
 use super::reporter::{ReportedScript, Reporter, ScriptResult};
-use super::{CommonFlags, exit, imports, interrupt, open_task, start};
+use super::{CommonFlags, exit, interrupt, open_task, start};
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
@@ -62,15 +62,9 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
     interrupt::listen()?;
     let (task, graders) =
         open_task(&args.task, &args.checkouts.opening(), args.common.options(false))?;
-    let codes: Vec<_> = scripts.iter().map(|script| script.code.clone()).collect();
     let jobs =
         args.jobs.map_or(SandboxOptions::default().slots, NonZeroUsize::get).min(scripts.len());
-    let options = SandboxOptions {
-        slots: jobs,
-        // One run does not repay a warm-up, nor what it has no use for.
-        modules: imports::needed(&codes),
-        ..limits.bound(args.common.options(false))
-    };
+    let options = SandboxOptions { slots: jobs, ..limits.bound(args.common.options(false)) };
     let sandbox = start(options, Some(&task)).context("no sandbox")?;
     let CheckedLimits { policy, .. } = &limits;
     let mut reporter = Reporter {

@@ -14,6 +14,7 @@ mod fixture;
 mod gpus;
 mod honest;
 mod hostile;
+mod imports;
 mod lifetime;
 mod on_disk;
 mod program;

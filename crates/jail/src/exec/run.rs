@@ -59,6 +59,7 @@ pub(crate) fn run(
     code: &str,
     policy: &RunLimits,
 ) -> Result<(Run, Vec<Missing>), Fault> {
+    context.zygote.import_for(code)?;
     let watch = MemoryWatch::start(context)?;
     let (run, missing, _) = begin(context, code, policy)?.finish(context, policy, watch)?;
     Ok((run, missing))
@@ -72,6 +73,8 @@ pub(crate) fn call(
     code: &str,
     policy: &RunLimits,
 ) -> Result<Run, Fault> {
+    // What a later call uses is not known yet.
+    context.zygote.import_all()?;
     let watch = MemoryWatch::start(context)?;
     let running = match held.take() {
         None => begin(context, code, policy)?,
@@ -278,6 +281,10 @@ impl LiveRun {
             let late = Instant::now() >= deadline;
             if let Some(reason) = &killed_for {
                 if !late {
+                    continue;
+                }
+                if context.zygote.is_importing() {
+                    deadline = Instant::now() + ENDING;
                     continue;
                 }
                 // Killed, and yet not gone: the kernel or the zygote is stuck. How the run ended

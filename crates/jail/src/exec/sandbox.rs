@@ -59,11 +59,13 @@ pub struct SandboxOptions {
     /// The weakest tier that is accepted, and reported, if the host offers no better. Default:
     /// [`IsolationLevel::T2`].
     pub allow_tier: IsolationLevel,
-    /// What the zygote imports before it serves; what is not installed is left out. Default:
-    /// numpy, pandas, parts of scipy, scikit-learn.
+    /// What the zygote imports, so that no run has to; what is not installed is left out. It
+    /// imports a module before the first run whose script may use it, and all of them before the
+    /// first session, at [`Sandbox::warm`], and at the start of several slots without control groups.
+    /// Default: numpy, pandas, parts of scipy, scikit-learn.
     pub modules: Vec<String>,
-    /// Whether the zygote fits small models before it serves, which makes the first fits of
-    /// each run faster. Default: yes.
+    /// Whether the zygote fits small models once it has imported all modules, which makes the
+    /// first fits of each run faster. Default: yes.
     pub warm_up: bool,
     /// A folder of pretrained weights, which every script can read as `models/`. No task may lie in
     /// it. Default: none.
@@ -183,7 +185,7 @@ impl Started {
         if let Some(folder) = &folder {
             folder.warn_if_unfit(setup.options.work_dir)?;
         }
-        let zygote = Zygote::start(launcher, &launch)?;
+        let zygote = Zygote::start(launcher, &launch, setup.options)?;
         let bare = launch.bare.then(|| setup.readable());
         let groups = match groups(&zygote, setup.options, bare.as_ref()) {
             Ok(groups) => Some(groups),
@@ -198,7 +200,7 @@ impl Started {
 }
 
 impl Sandbox {
-    /// Builds the box, warms an interpreter in it and checks every layer with a run of its own.
+    /// Builds the box, starts an interpreter in it and checks every layer with a run of its own.
     /// Scripts will see the public files of `tasks`, each its own task's. The calling process may
     /// from then on open as many files as its user may.
     ///
@@ -223,6 +225,11 @@ impl Sandbox {
         };
         let Started { zygote, launch, groups, missing, folder } = started;
         let tier = accepted(&missing, options.allow_tier)?;
+        if imports_first(tier, &options) {
+            zygote
+                .import_all()
+                .map_err(|fault| StartError::Zygote { detail: fault.to_string() })?;
+        }
         Ok(Self(Arc::new(SandboxState {
             launcher,
             slots: Semaphore::new(options.slots.max(1) as u64),
@@ -240,6 +247,15 @@ impl Sandbox {
             _folder: folder,
             options,
         })))
+    }
+
+    /// Imports all modules and fits small models now, rather than before the first run that needs
+    /// them.
+    ///
+    /// # Errors
+    /// A [`Fault`], if a module that is installed cannot be imported.
+    pub fn warm(&self) -> Result<(), Fault> {
+        self.zygote()?.import_all()
     }
 
     /// The isolation level of all runs.
@@ -344,14 +360,24 @@ impl Sandbox {
         }
         if zygote.is_lost() {
             tracing::warn!("the warmed Python was lost and is started again");
-            *zygote = match Zygote::start(&self.0.launcher, &self.0.launch) {
-                Ok(started) => Arc::new(started),
+            let started = match Zygote::start(&self.0.launcher, &self.0.launch, &self.0.options) {
+                Ok(started) => started,
                 Err(StartError::Fault(fault)) => return Err(fault),
                 Err(error) => return Err(Fault::ZygoteLost { log: error.to_string() }),
             };
+            if imports_first(self.0.tier, &self.0.options) {
+                started.import_all()?;
+            }
+            *zygote = Arc::new(started);
         }
         Ok(Arc::clone(&zygote))
     }
+}
+
+/// Whether everything is imported before there are runs: without control groups, it is the zygote that
+/// adds up the memory of runs, which it cannot do while it imports for another one.
+fn imports_first(tier: IsolationLevel, options: &SandboxOptions) -> bool {
+    tier > IsolationLevel::T1 && options.slots > 1
 }
 
 /// Control groups that were tried out, or why there are none.

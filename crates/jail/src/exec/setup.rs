@@ -101,9 +101,7 @@ impl<'a> Setup<'a> {
             script: ZYGOTE.to_owned(),
             settings: serde_json::json!({
                 "version": abi::VERSION,
-                "modules": self.options.modules,
                 "data": folders.collect::<Vec<_>>(),
-                "warm_up": self.options.warm_up,
                 "bare": bare,
                 "on_disk": on_disk,
                 "weights": self.weights.is_some(),

@@ -24,6 +24,8 @@ const PACKET: usize = 64 * 1024;
 #[derive(Debug, Serialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(crate) enum ZygoteRequest<'a> {
+    /// Import modules and, if asked to, fit small models, for the runs to come.
+    Import { modules: &'a [String], warm_up: bool },
     /// Mount a work dir.
     Open { path: &'a str, bytes: u64, files: u64 },
     /// Make a new file in a work dir, whose descriptor follows.
@@ -42,6 +44,8 @@ pub(crate) enum ZygoteRequest<'a> {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum ZygoteReply {
+    /// The modules are imported.
+    Imported {},
     /// The work dir is mounted; its descriptor is attached.
     Opened {},
     /// The file is made; a descriptor to write to it is attached.

@@ -1,9 +1,11 @@
 //! The supervisor's side of a zygote: starting it, sending requests, ending it.
 
 use crate::exec::fault::{Fault, StartError};
+use crate::exec::sandbox::SandboxOptions;
 use crate::exec::wire::{self, ZygoteReply, ZygoteRequest};
 use crate::isolation::launcher::{Launch, Launched};
 use crate::isolation::layer::Missing;
+use crate::python::imports;
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -12,6 +14,7 @@ use serde::Deserialize;
 use std::io::Write;
 use std::process::{Child, ChildStdin, Command};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// Names the `sandbox` program, over where it would be looked for.
@@ -20,7 +23,7 @@ pub(crate) const LAUNCHER_VARIABLE: &str = "MLE_SANDBOX_BIN";
 pub const LAUNCH: &str = "launch-jail";
 
 /// Time limit of imports and warm-up, on a machine under load.
-const WARMING: Duration = Duration::from_mins(2);
+const IMPORTS: Duration = Duration::from_mins(2);
 /// Time limit of an answer that takes no more than a fork or a mount.
 pub(crate) const ANSWER: Duration = Duration::from_mins(1);
 /// Bytes of the log that an error message quotes.
@@ -30,7 +33,7 @@ const LOG: usize = 2000;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum FirstWord {
-    /// From the zygote: the interpreter is warm.
+    /// From the zygote: it serves.
     Ready {},
     /// From the launcher: there is no zygote.
     Failed(Missing),
@@ -45,6 +48,10 @@ pub(crate) struct Zygote {
     control: OwnedFd,
     log: OwnedFd,
     lost: AtomicBool,
+    /// The modules that it has not imported yet, in order; locked while it imports.
+    missing: Mutex<Vec<String>>,
+    /// Whether it fits small models once all are imported.
+    warm_up: bool,
     /// Where work dirs are made.
     root: String,
     /// In a box, the folder of the host that is there.
@@ -52,8 +59,12 @@ pub(crate) struct Zygote {
 }
 
 impl Zygote {
-    /// Starts the launcher and waits until the interpreter is warm.
-    pub(crate) fn start(launcher: &Utf8Path, launch: &Launch) -> Result<Self, StartError> {
+    /// Starts the launcher and waits until the interpreter serves. It has imported nothing yet.
+    pub(crate) fn start(
+        launcher: &Utf8Path,
+        launch: &Launch,
+        options: &SandboxOptions,
+    ) -> Result<Self, StartError> {
         let (control, theirs) = wire::pair()?;
         let log =
             memfd_create("zygote-log", MemfdFlags::CLOEXEC).map_err(Fault::system("make a log"))?;
@@ -73,6 +84,8 @@ impl Zygote {
             control,
             log,
             lost: AtomicBool::new(false),
+            missing: Mutex::new(options.modules.clone()),
+            warm_up: options.warm_up,
             root: launch.workspaces.clone(),
             work_dirs: launch.work_dirs.as_deref().map(Utf8PathBuf::from),
         };
@@ -89,7 +102,7 @@ impl Zygote {
             }
             Err(fault) => return Err(zygote.did_not_start(fault)),
         }
-        match wire::receive(zygote.control.as_fd(), WARMING) {
+        match wire::receive(zygote.control.as_fd(), IMPORTS) {
             Ok((FirstWord::Ready {}, _)) => Ok(zygote),
             Ok((FirstWord::Failed(Missing { reason, .. }), _)) => {
                 let hint = match launch.user {
@@ -139,9 +152,51 @@ impl Zygote {
         Ok(ours)
     }
 
+    /// Imports what `code` may use, so that this takes none of its time and memory. Takes a second
+    /// or two where something is left to import, during which everything else waits.
+    pub(crate) fn import_for(&self, code: &str) -> Result<(), Fault> {
+        self.import(|missing| imports::needed(code, missing))
+    }
+
+    /// Imports everything, and fits small models.
+    pub(crate) fn import_all(&self) -> Result<(), Fault> {
+        self.import(<[String]>::to_vec)
+    }
+
+    fn import(&self, needed: impl FnOnce(&[String]) -> Vec<String>) -> Result<(), Fault> {
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let modules = needed(&missing);
+        if modules.is_empty() {
+            return Ok(());
+        }
+        let warm_up = self.warm_up && modules.len() == missing.len();
+        let replies = self.request(&ZygoteRequest::Import { modules: &modules, warm_up }, &[])?;
+        match self.answer_within(&replies, IMPORTS)? {
+            (ZygoteReply::Imported {}, _) => missing.retain(|module| !modules.contains(module)),
+            (reply, _) => return Err(Fault::Protocol(format!("{reply:?} instead of imports"))),
+        }
+        Ok(())
+    }
+
+    /// Whether it imports at the moment, and so reports nothing.
+    pub(crate) fn is_importing(&self) -> bool {
+        matches!(self.missing.try_lock(), Err(TryLockError::WouldBlock))
+    }
+
     /// Waits for an answer.
     pub(crate) fn answer(&self, socket: &OwnedFd) -> Result<(ZygoteReply, Option<OwnedFd>), Fault> {
-        match wire::receive(socket.as_fd(), ANSWER).map_err(|fault| self.explain(fault))? {
+        self.answer_within(socket, ANSWER)
+    }
+
+    fn answer_within(
+        &self,
+        socket: &OwnedFd,
+        limit: Duration,
+    ) -> Result<(ZygoteReply, Option<OwnedFd>), Fault> {
+        match wire::receive(socket.as_fd(), limit).map_err(|fault| self.explain(fault))? {
             (ZygoteReply::Failed(why), _) => Err(Fault::Refused(why)),
             answer => Ok(answer),
         }

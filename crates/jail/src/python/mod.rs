@@ -1,6 +1,7 @@
 //! The Python environment of scripts, and the program that keeps an interpreter warm.
 
 mod env;
+pub(crate) mod imports;
 
 pub use env::{PythonEnv, PythonError, VARIABLE};
 
