@@ -286,8 +286,7 @@ fn objective(tis_cap: f64) -> Objective {
 fn update<'a>(
     samples: &'a [TrainSequence],
     sampler: &'a [Vec<f32>],
-    counts: &'a [usize],
-    aggregation: Aggregation,
+    weights: &'a [f64],
     tis_cap: f64,
 ) -> TrainingLoss<'a> {
     TrainingLoss::Surrogate(GrpoInputs {
@@ -296,8 +295,7 @@ fn update<'a>(
         old: None,
         reference: None,
         advantages: &ADVANTAGES,
-        counts,
-        aggregation,
+        weights,
         objective: objective(tis_cap),
         sampling: Sampling::default(),
     })
@@ -343,6 +341,8 @@ fn steps_through_skyrl_are_those_of_the_native_learner() {
     };
     let samples = samples(i64::try_from(tokenizer.vocab_size()).unwrap());
     let counts: Vec<usize> = samples.iter().map(TrainSequence::trained_count).collect();
+    let [of_sequences, of_tokens] = [Aggregation::SeqMeanTokenMean, Aggregation::TokenMean]
+        .map(|aggregation| aggregation.weights(&counts));
 
     // 1. One step in which Adam's epsilon is far above every gradient: what the weights move by is
     //    the gradient itself. B is zero before it, so nothing is rounded away.
@@ -358,7 +358,7 @@ fn steps_through_skyrl_are_those_of_the_native_learner() {
         .iter()
         .map(|values| values.iter().map(|value| value + shifts.next().unwrap()).collect())
         .collect();
-    let loss = update(&samples, &sampler, &counts, Aggregation::SeqMeanTokenMean, 0.0);
+    let loss = update(&samples, &sampler, &of_sequences, 0.0);
     let (expected, mut gradients, norm) = native.gradients(&loss);
     let found = learner.accumulate(&loss, &mut || ()).unwrap();
     close("loss", found.loss, expected.loss);
@@ -377,8 +377,8 @@ fn steps_through_skyrl_are_those_of_the_native_learner() {
     let start = skyrl.adapters(&learner, "start", dir, &base);
     let mut native = Native::open(&start, adam);
     let losses = [
-        update(&samples, &sampler, &counts, Aggregation::SeqMeanTokenMean, 0.0),
-        update(&samples, &sampler, &counts, Aggregation::TokenMean, 1.2),
+        update(&samples, &sampler, &of_sequences, 0.0),
+        update(&samples, &sampler, &of_tokens, 1.2),
         TrainingLoss::CrossEntropy(&samples),
     ];
     let sampling = Sampling::default();

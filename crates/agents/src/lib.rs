@@ -22,5 +22,6 @@ pub mod scaffold;
 pub mod script;
 pub mod script_cache;
 pub mod search;
+pub mod summary;
 pub mod synced_lines;
 pub mod trajectory;

@@ -8,7 +8,7 @@ pub use sandbox::env::EpisodeFault;
 use crate::prompt::{Prompt, PromptError};
 use crate::reward::Reward;
 use crate::trajectory::{
-    EnvironmentVerdict, EpisodeEnding, EpisodeOutcome, Guidance, Omission, Segment,
+    EnvironmentVerdict, EpisodeEnding, EpisodeOutcome, Guidance, Omission, Segment, Summary,
     TRAJECTORY_VERSION, Trajectory, TurnRecord,
 };
 use sandbox::env::Feedback;
@@ -116,6 +116,8 @@ pub struct Conversation {
     pub omissions: Vec<Omission>,
     /// Advice of people, in the order of delivery; `None` of an episode in which nobody could advise.
     pub guidance: Option<Vec<Guidance>>,
+    /// Summaries that the agent wrote of it.
+    pub summaries: Vec<Summary>,
     /// Why the conversation ended.
     pub ending: EpisodeEnding,
 }
@@ -146,7 +148,7 @@ impl Closed {
             omissions: conversation.omissions,
             guided: conversation.guidance.is_some(),
             guidance: conversation.guidance.unwrap_or_default(),
-            summaries: Vec::new(),
+            summaries: conversation.summaries,
             turns: self.turns,
             ending: conversation.ending,
             timed_out: self.timed_out,

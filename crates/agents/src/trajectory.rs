@@ -235,6 +235,11 @@ pub struct Summary {
     pub log_probs: Vec<f32>,
     /// The summary as text.
     pub text: String,
+    /// Token ids that the agent reads from then on in the place of all segments before the first turn
+    /// that is still shown: the prompt with the summary, and the advice among them. Empty for text-only
+    /// agents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opens: Vec<u32>,
 }
 
 /// Part of the conversation was taken away from the agent, because the rest had no room.

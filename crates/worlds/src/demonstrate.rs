@@ -31,7 +31,8 @@ pub fn demonstrate(
     let turns = world.expert(item).ok_or_else(|| DemonstrationError::NotTrain(item.clone()))?;
     let Played { segments, ending, play } = play_turns(world, item, turns)?;
     let key = EpisodeKey { task: item, agent: "expert", number: 0 };
-    let conversation = Conversation { segments, omissions: Vec::new(), guidance: None, ending };
+    let (omissions, summaries) = (Vec::new(), Vec::new());
+    let conversation = Conversation { segments, omissions, guidance: None, summaries, ending };
     Ok(play.close()?.trajectory(key, conversation))
 }
 

@@ -227,14 +227,14 @@ fn backward(
 ) -> Gradients {
     let SampledConversations { samples, log_probs } = played;
     let counts: Vec<usize> = samples.iter().map(TrainSequence::trained_count).collect();
+    let weights = settings.aggregation.weights(&counts);
     let update = learner::GrpoInputs {
         samples,
         sampler: log_probs,
         old: None,
         reference: None,
         advantages,
-        counts: &counts,
-        aggregation: settings.aggregation,
+        weights: &weights,
         objective: settings.objective(),
         sampling: settings.rollout.sampling,
     };

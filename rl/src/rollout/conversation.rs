@@ -1,9 +1,13 @@
 //! The conversation of one episode: all segments, and those still in the policy's context.
 
+use super::unsigned;
+use agents::guide::guidance::DeliveredGuidance;
 use agents::guide::ids::ConversationId;
+use agents::guide::turn::TurnSummary;
 use agents::overflow::{SeenTurn, surplus};
 use agents::prompt::Prompt;
-use agents::trajectory::{Guidance, Omission, Segment, Source, TurnRecord};
+use agents::summary::REQUEST;
+use agents::trajectory::{Guidance, Omission, Segment, Source, Summary, TurnRecord};
 use std::time::Instant;
 
 /// A conversation while it is played.
@@ -12,11 +16,17 @@ pub(super) struct RolloutConversation {
     pub(super) ids: Vec<i64>,
     pub(super) segments: Vec<Segment>,
     pub(super) omissions: Vec<Omission>,
+    pub(super) summaries: Vec<Summary>,
+    /// The segment before which everything was summarised; 0 before the first summary.
+    pub(super) shown_from: usize,
+    /// The summary that the policy is writing, in a conversation beside this one.
+    pub(super) asked: Option<AskedSummary>,
     /// What people advised, in order; `None` where nobody may.
     pub(super) guidance: Option<Vec<Guidance>>,
     /// The name of the conversation with people, once it has one.
     pub(super) guide: Option<ConversationId>,
-    pub(super) context: Vec<i64>,
+    /// The tokens of each sequence that the generator was done with.
+    pub(super) contexts: Vec<Vec<i64>>,
     /// Whether the generator has it.
     pub(super) is_open: bool,
     pub(super) turns: u64,
@@ -26,12 +36,116 @@ pub(super) struct RolloutConversation {
     pub(super) began: Option<Instant>,
 }
 
+/// A summary that a policy was asked for.
+pub(super) struct AskedSummary {
+    /// What it was asked with.
+    pub(super) prompt: Vec<i64>,
+    /// The segments that it will replace.
+    pub(super) replaces: Vec<usize>,
+    /// The first segment that will still be shown.
+    pub(super) shown_from: usize,
+    /// The reply that has no room before.
+    pub(super) reply: LaidOutReply,
+}
+
+/// The reply to a turn, laid out at the end of the segments.
+pub(super) struct LaidOutReply {
+    /// Its first segment.
+    pub(super) from: usize,
+    /// The advice that came with it, in its segments from the second on.
+    pub(super) advice: Vec<DeliveredGuidance>,
+}
+
 impl RolloutConversation {
-    /// Segments that the policy still sees.
+    /// Segments that the policy still sees. What was summarised is among the omissions, but for the prompt
+    /// and advice.
     pub(super) fn seen(&self) -> Vec<usize> {
         let omitted =
             |index: &usize| self.omissions.iter().any(|omission| omission.segments.contains(index));
         (0..self.segments.len()).filter(|index| !omitted(index)).collect()
+    }
+
+    /// The tokens of all segments before `end` that the policy sees, after the last summary if there is
+    /// one.
+    fn ids_before(&self, end: usize) -> Vec<i64> {
+        let opens = self.summaries.last().map_or(&[][..], |summary| &summary.opens);
+        let later = self.segments[self.shown_from..end].iter().flat_map(|segment| &segment.ids);
+        opens.iter().chain(later).copied().map(i64::from).collect()
+    }
+
+    /// The segments of the turns that are shown after the last summary, from the first one on.
+    fn shown_turns(&self) -> Vec<usize> {
+        let is_turn = |index: &usize| self.segments[*index].source == Source::Model;
+        (self.shown_from..self.segments.len()).filter(is_turn).collect()
+    }
+
+    /// What asks for a summary of the older half of the turns that are shown, in the place of the reply
+    /// that has no room. `None` of a single turn. `request` are the tokens of [`REQUEST`] as a message,
+    /// and `invitation` those that invite to a turn.
+    pub(super) fn summary_question(
+        &self,
+        request: &[i64],
+        invitation: &[i64],
+        reply: LaidOutReply,
+    ) -> Result<AskedSummary, LaidOutReply> {
+        let turns = self.shown_turns();
+        let Some(&shown_from) = turns.get(turns.len() / 2).filter(|_| turns.len() > 1) else {
+            return Err(reply);
+        };
+        let replaces = (turns[0]..shown_from)
+            .filter(|index| self.segments[*index].source != Source::Guide)
+            .collect();
+        let mut prompt = self.ids_before(shown_from);
+        prompt.truncate(prompt.len() - invitation.len());
+        prompt.extend_from_slice(request);
+        Ok(AskedSummary { prompt, replaces, shown_from, reply })
+    }
+
+    /// Puts a summary in the place of the turns that it is of; `prompt` are the tokens of the prompt with it.
+    pub(super) fn take_summary(
+        &mut self,
+        asked: AskedSummary,
+        (text, ids, log_probs): (String, &[i64], Vec<f32>),
+        prompt: &[i64],
+        invitation: &[i64],
+    ) -> LaidOutReply {
+        let AskedSummary { prompt: question, replaces, shown_from, reply } = asked;
+        let before = self.segments.len();
+        self.shown_from = shown_from;
+        self.omissions.push(Omission { before, segments: replaces.clone() });
+        let mut opens = prompt[..prompt.len() - invitation.len()].to_vec();
+        for (index, segment) in self.segments[..shown_from].iter().enumerate() {
+            if segment.source == Source::Guide {
+                let invites = self.segments[index + 1].source == Source::Model;
+                let length = segment.ids.len() - if invites { invitation.len() } else { 0 };
+                opens.extend(segment.ids[..length].iter().copied().map(i64::from));
+            }
+        }
+        opens.extend_from_slice(invitation);
+        self.sampled_tokens += ids.len();
+        let (prompt, ids, opens) = (unsigned(&question), unsigned(ids), unsigned(&opens));
+        self.summaries.push(Summary { before, replaces, prompt, ids, log_probs, text, opens });
+        reply
+    }
+
+    /// Whether a turn was taken after the last summary, or there is none.
+    pub(super) fn has_turn_since_summary(&self) -> bool {
+        let Some(summary) = self.summaries.last() else { return true };
+        let later = self.segments.iter().skip(summary.before);
+        later.into_iter().any(|segment| segment.source == Source::Model)
+    }
+
+    /// The summaries that were written since the turn before the last, as people are told of them.
+    pub(super) fn told_summaries(&self) -> Vec<TurnSummary> {
+        let last = self.segments.len() - 1;
+        let turn = |index: &usize| self.segments[*index].source == Source::Model;
+        let new = self.summaries.iter().filter(|summary| summary.before == last);
+        new.map(|summary| TurnSummary {
+            replaces: self.turns_of(summary.replaces.iter().filter(|index| turn(index))),
+            request: REQUEST.to_owned(),
+            text: summary.text.clone(),
+        })
+        .collect()
     }
 
     /// Tokens of these segments.
@@ -39,9 +153,12 @@ impl RolloutConversation {
         segments.iter().map(|index| self.segments[*index].ids.len()).sum()
     }
 
-    /// The tokens that the policy still sees. Where a turn was left out and advice that came after it
+    /// The tokens that the policy still sees. Without summaries, where a turn was left out and advice that came after it
     /// stays, the invitation to that turn goes as well, which `invitation` are the tokens of.
     pub(super) fn seen_ids(&self, invitation: &[i64]) -> Vec<i64> {
+        if !self.summaries.is_empty() {
+            return self.ids_before(self.segments.len());
+        }
         let seen = self.seen();
         let mut ids = Vec::with_capacity(self.tokens(&seen));
         for (place, &index) in seen.iter().enumerate() {
@@ -60,11 +177,16 @@ impl RolloutConversation {
     pub(super) fn left_out(&self) -> Vec<u32> {
         let omitted = self.omissions.iter().flat_map(|omission| &omission.segments);
         let turns = omitted.filter(|index| self.segments[**index].source == Source::Model);
-        let mut turns: Vec<u32> = turns
-            .map(|index| u32::try_from(self.turn_of(*index)).expect("fewer than 2^32 turns"))
-            .collect();
+        let mut turns = self.turns_of(turns);
         turns.sort_unstable();
         turns
+    }
+
+    /// The numbers of the turns in these segments.
+    fn turns_of<'a>(&self, segments: impl Iterator<Item = &'a usize>) -> Vec<u32> {
+        segments
+            .map(|index| u32::try_from(self.turn_of(*index)).expect("fewer than 2^32 turns"))
+            .collect()
     }
 
     /// The number of the turn in the segment `index`.
@@ -126,9 +248,12 @@ mod tests {
             ids: Vec::new(),
             segments,
             omissions: Vec::new(),
+            summaries: Vec::new(),
+            shown_from: 0,
+            asked: None,
             guidance: None,
             guide: None,
-            context: Vec::new(),
+            contexts: Vec::new(),
             is_open: false,
             turns: failed.len() as u64,
             sampled_tokens: 4 * failed.len(),

@@ -1,9 +1,10 @@
 //! The thread that owns the model: it admits conversations to the engine, and hands their turns to
 //! the workers.
 
-use super::conversation::RolloutConversation;
+use super::conversation::{AskedSummary, LaidOutReply, RolloutConversation};
 use super::guided::RolloutGuide;
 use super::settings::{ContextOverflow, RolloutSettings};
+use super::unsigned;
 use super::worker::{EpisodeState, WorkerContext, WorkerReply, WorkerRequest, work};
 use crate::generate::engine::{CacheUse, EngineError, TurnEnd, TurnOptions};
 use crate::generate::{ConversationId, Generated, Generator};
@@ -16,6 +17,7 @@ use agents::guide::guided_run::Interrupted;
 use agents::guide::ids::ConversationId as GuideConversation;
 use agents::play::{Conversation, Reply, World};
 use agents::prompt::PromptError;
+use agents::summary::{REQUEST, summarised_prompt};
 use agents::trajectory::{EpisodeEnding, Omission, Segment, Source, Trajectory, TrajectoryError};
 use sandbox::env::EpisodeFault;
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,8 +70,9 @@ pub enum RolloutResult {
     Finished {
         /// The trajectory with its reward.
         trajectory: Box<Trajectory>,
-        /// All token ids that the engine saw, in order.
-        context: Vec<i64>,
+        /// All token ids that the engine saw, in order. Where the conversation was summarised, those
+        /// before each summary, of each summary and after the last one, in this order.
+        contexts: Vec<Vec<i64>>,
     },
     /// An infrastructure error ended the episode. It has no reward.
     Fault {
@@ -243,8 +246,10 @@ struct RolloutDriver<'a, 'g> {
     generating: BTreeSet<usize>,
     /// Episodes that no worker has, from their admission on.
     states: BTreeMap<usize, EpisodeState<'a>>,
-    /// Of guided episodes: the tokens that invite to a turn.
+    /// Of guided and summarised episodes: the tokens that invite to a turn.
     invitation: Vec<i64>,
+    /// Of summarised episodes: the tokens that ask for a summary.
+    request: Vec<i64>,
     /// How many requests are not answered yet.
     asked: usize,
     played: Vec<Option<RolloutResult>>,
@@ -259,10 +264,14 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
     ) -> Result<Self, RolloutError> {
         let template = ChatTemplate::new(policy.tokenizer)?;
         let is_guided = shared.guide.is_some();
-        let mut invitation = Vec::new();
-        if is_guided {
+        let (mut invitation, mut request) = (Vec::new(), Vec::new());
+        let summarises = shared.settings.context_overflow == ContextOverflow::Summarise;
+        if is_guided || summarises {
             template.check_advice()?;
             invitation = template.invitation()?;
+        }
+        if summarises {
+            request = template.request(REQUEST)?;
         }
         let conversation = |job: &EpisodeRequest<'_>| {
             let prompt = shared
@@ -276,9 +285,12 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
                 ids,
                 segments: Vec::new(),
                 omissions: Vec::new(),
+                summaries: Vec::new(),
+                shown_from: 0,
+                asked: None,
                 guidance: is_guided.then(Vec::new),
                 guide: None,
-                context: Vec::new(),
+                contexts: Vec::new(),
                 is_open: false,
                 turns: 0,
                 sampled_tokens: 0,
@@ -299,6 +311,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
             generating: BTreeSet::new(),
             states: BTreeMap::new(),
             invitation,
+            request,
             asked: 0,
             played: jobs.iter().map(|_| None).collect(),
         })
@@ -405,7 +418,8 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
             }
         }
         for (job, ids, log_probs) in late {
-            if !ids.is_empty() {
+            // Part of a summary is none.
+            if !ids.is_empty() && self.conversations[job].asked.is_none() {
                 let text = self.policy.tokenizer.decode(&ids)?;
                 self.record_turn(job, text, &ids, log_probs);
             }
@@ -465,12 +479,16 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         let closed = finished.ending == TurnEnd::EndOfTurn;
         let content = finished.ids.len() - usize::from(closed);
         let text = self.policy.tokenizer.decode(&finished.ids[..content])?;
+        if self.conversations[job].asked.is_some() {
+            return self.summary_ended(job, text, &finished.ids, finished.log_probs, workers);
+        }
         self.record_turn(job, text.clone(), &finished.ids, finished.log_probs);
         if closed {
             let state = self.state(job);
-            let left_out = self.conversations[job].left_out();
+            let conversation = &self.conversations[job];
+            let (left_out, summaries) = (conversation.left_out(), conversation.told_summaries());
             self.shared.heartbeat.waits_for(job, "script", self.jobs[job].task.as_str());
-            self.ask(workers, WorkerRequest::Respond { job, state, text, left_out });
+            self.ask(workers, WorkerRequest::Respond { job, state, text, left_out, summaries });
         } else {
             self.end(job, EpisodeEnding::Tokens, workers)?;
         }
@@ -489,7 +507,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
                 self.states.insert(job, state);
                 match reply {
                     Reply::End(ending) => self.end(job, ending, workers)?,
-                    Reply::Observe(text) => self.observe(job, text, &guidance, workers)?,
+                    Reply::Observe(text) => self.observe(job, text, guidance, workers)?,
                 }
                 Ok(None)
             }
@@ -500,8 +518,8 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
                 Err(RolloutError::Guide { task: self.jobs[job].task.clone(), source: why })
             }
             WorkerReply::Closed { job, trajectory } => {
-                let context = std::mem::take(&mut self.conversations[job].context);
-                let played = RolloutResult::Finished { trajectory, context };
+                let contexts = std::mem::take(&mut self.conversations[job].contexts);
+                let played = RolloutResult::Finished { trajectory, contexts };
                 Ok(Some(self.played[job].insert(played)))
             }
             WorkerReply::Fault { job, fault } => {
@@ -516,13 +534,12 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         }
     }
 
-    /// Lays out the answer to a turn, and what people advise, and starts the next one; or ends the episode
-    /// if there is no room for that.
+    /// Lays out the answer to a turn, and what people advise, and goes on.
     fn observe(
         &mut self,
         job: usize,
         text: String,
-        advice: &[DeliveredGuidance],
+        advice: Vec<DeliveredGuidance>,
         workers: &Sender<WorkerRequest<'a>>,
     ) -> Result<(), RolloutError> {
         let read: Vec<String> = advice.iter().map(DeliveredGuidance::advice).collect();
@@ -531,13 +548,8 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         } else {
             self.template.advised_observation(&text, &read)?
         };
-        if self.tokens_left(job) == 0 {
-            return self.end(job, EpisodeEnding::Tokens, workers);
-        }
-        let turn = self.turn(job);
-        let settings = self.shared.settings;
         let conversation = &mut self.conversations[job];
-        let before = conversation.segments.len();
+        let from = conversation.segments.len();
         let segment = |source, text: String, ids: &[i64]| Segment {
             ids: unsigned(ids),
             ..Segment::text(source, text)
@@ -546,24 +558,55 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         for (read, ids) in read.into_iter().zip(&of_advice) {
             conversation.segments.push(segment(Source::Guide, read, ids));
         }
-        let tokens = conversation.tokens(&conversation.seen());
-        let records = self.states.get(&job).map_or(&[][..], EpisodeState::turns);
-        let room = self.generator.capacity().saturating_sub(settings.turn_room());
-        let omitted = match settings.context_overflow {
-            ContextOverflow::End => Vec::new(),
-            ContextOverflow::Evict => conversation.surplus(records, room),
-        };
-        if tokens - conversation.tokens(&omitted) >= self.generator.capacity() {
-            // There is no room for the answer: the conversation is as long as it can be, and the
-            // answer no part of it. Advice that came with it is late.
-            conversation.segments.truncate(before);
+        self.go_on(job, LaidOutReply { from, advice }, workers)
+    }
+
+    /// Starts the next turn after a reply; or ends the episode if there is no room for that. Where the
+    /// conversation is to be summarised then, starts the summary instead.
+    fn go_on(
+        &mut self,
+        job: usize,
+        mut reply: LaidOutReply,
+        workers: &Sender<WorkerRequest<'a>>,
+    ) -> Result<(), RolloutError> {
+        let capacity = self.generator.capacity();
+        let room = capacity.saturating_sub(self.shared.settings.turn_room());
+        let has_tokens = self.tokens_left(job) > 0;
+        let conversation = &self.conversations[job];
+        let mut tokens = conversation.seen_ids(&self.invitation).len();
+        let mut omitted = Vec::new();
+        match self.shared.settings.context_overflow {
+            ContextOverflow::End => {}
+            ContextOverflow::Evict => {
+                let records = self.states.get(&job).map_or(&[][..], EpisodeState::turns);
+                omitted = conversation.surplus(records, room);
+                tokens = conversation.tokens(&conversation.seen()) - conversation.tokens(&omitted);
+            }
+            ContextOverflow::Summarise if tokens > room && has_tokens => {
+                match conversation.summary_question(&self.request, &self.invitation, reply) {
+                    Ok(asked) if asked.prompt.len() < capacity => {
+                        return self.ask_for_summary(job, asked);
+                    }
+                    Ok(asked) => reply = asked.reply,
+                    Err(single) => reply = single,
+                }
+            }
+            ContextOverflow::Summarise => {}
+        }
+        if !has_tokens || tokens >= capacity {
+            // There is no room for the reply: the conversation is as long as it can be, and the
+            // reply no part of it. Advice that came with it is late.
+            self.conversations[job].segments.truncate(reply.from);
             return self.end(job, EpisodeEnding::Tokens, workers);
         }
+        let turn = self.turn(job);
+        let conversation = &mut self.conversations[job];
+        let LaidOutReply { from, advice } = reply;
         if let Some(guidance) = &mut conversation.guidance {
-            guidance.extend((before + 1..).zip(advice).map(|(place, piece)| piece.heard_in(place)));
+            guidance.extend((from + 1..).zip(&advice).map(|(place, piece)| piece.heard_in(place)));
         }
         if let Some(guide) = self.states.get_mut(&job).and_then(|state| state.guide.as_mut()) {
-            guide.wrote_down(advice);
+            guide.wrote_down(&advice);
         }
         if !omitted.is_empty() {
             let before = conversation.segments.len();
@@ -571,8 +614,46 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         }
         let ids = conversation.seen_ids(&self.invitation);
         self.generator.start(id_of(job), &ids, turn)?;
+        conversation.is_open = true;
         self.generating.insert(job);
         Ok(())
+    }
+
+    /// Has the policy write a summary, in a conversation beside the episode's.
+    fn ask_for_summary(&mut self, job: usize, asked: AskedSummary) -> Result<(), RolloutError> {
+        let turn = self.turn(job);
+        let conversation = &mut self.conversations[job];
+        let number = conversation.summaries.len() as u64;
+        let stream = self.jobs[job].stream.child("summary").index(number);
+        if conversation.is_open {
+            conversation.contexts.push(self.generator.end(id_of(job))?);
+        }
+        self.generator.start(id_of(job), &asked.prompt, TurnOptions { stream, ..turn })?;
+        conversation.is_open = true;
+        conversation.asked = Some(asked);
+        self.generating.insert(job);
+        Ok(())
+    }
+
+    /// Goes on with a summary, whole or as far as it came, in the place of the turns that it is of.
+    fn summary_ended(
+        &mut self,
+        job: usize,
+        text: String,
+        ids: &[i64],
+        log_probs: Vec<f32>,
+        workers: &Sender<WorkerRequest<'a>>,
+    ) -> Result<(), RolloutError> {
+        let conversation = &mut self.conversations[job];
+        conversation.contexts.push(self.generator.end(id_of(job))?);
+        conversation.is_open = false;
+        let prompt = &conversation.prompt;
+        let user = summarised_prompt(&prompt.user, &text);
+        let prompt = self.template.prompt(&prompt.system, &user)?;
+        let asked = conversation.asked.take().expect("only who was asked writes a summary");
+        let written = (text, ids, log_probs);
+        let reply = conversation.take_summary(asked, written, &prompt, &self.invitation);
+        self.go_on(job, reply, workers)
     }
 
     /// Takes an episode, to hand it to a worker.
@@ -589,13 +670,23 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         workers: &Sender<WorkerRequest<'a>>,
     ) -> Result<(), RolloutError> {
         let conversation = &mut self.conversations[job];
-        conversation.is_open = false;
-        conversation.context = self.generator.end(id_of(job))?;
+        if std::mem::take(&mut conversation.is_open) {
+            let context = self.generator.end(id_of(job))?;
+            match conversation.asked.take() {
+                // What it was to make room for is no part of the conversation, nor is what is there of it.
+                Some(asked) => conversation.segments.truncate(asked.reply.from),
+                None if conversation.has_turn_since_summary() => {
+                    conversation.contexts.push(context)
+                }
+                None => {}
+            }
+        }
         self.generating.remove(&job);
         let segments = std::mem::take(&mut conversation.segments);
         let omissions = std::mem::take(&mut conversation.omissions);
+        let summaries = std::mem::take(&mut conversation.summaries);
         let guidance = conversation.guidance.take();
-        let conversation = Conversation { segments, omissions, guidance, ending };
+        let conversation = Conversation { segments, omissions, guidance, summaries, ending };
         self.shared.heartbeat.waits_for(job, "grade", self.jobs[job].task.as_str());
         let state = self.state(job);
         self.ask(workers, WorkerRequest::Close { job, state, conversation });
@@ -612,10 +703,4 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
 /// The conversation of a job.
 fn id_of(job: usize) -> ConversationId {
     ConversationId(job as u64)
-}
-
-fn unsigned(ids: &[i64]) -> Vec<u32> {
-    ids.iter()
-        .map(|&id| u32::try_from(id).expect("ids of a vocabulary are small and not negative"))
-        .collect()
 }

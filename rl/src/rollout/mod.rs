@@ -20,3 +20,10 @@ pub use driver::{
 };
 pub use guided::{GuideSettings, RolloutGuide};
 pub use settings::{ContextOverflow, RolloutSettings};
+
+/// Token ids as trajectories have them.
+fn unsigned(ids: &[i64]) -> Vec<u32> {
+    ids.iter()
+        .map(|&id| u32::try_from(id).expect("ids of a vocabulary are small and not negative"))
+        .collect()
+}

@@ -22,7 +22,7 @@ use tasks::units::ByteSize;
 /// | `cpu_linear` | `auto` | library of linear layers in f32 on a CPU: `auto`, `mkl` or `onednn` |
 /// | `turn_tokens` | 640 | tokens of one turn |
 /// | `trajectory_tokens` | 0 | tokens of all turns of one conversation together; 0 for no limit |
-/// | `context_overflow` | `end`; in `rl eval` `evict` | what happens at the context length |
+/// | `context_overflow` | `end`; in `rl eval` `evict` | what happens at the context length: `end`, `evict`, `summarise` |
 /// | `deterministic` | `false` | episodes wait for each other, so that runs repeat to the bit |
 /// | `script_cache` | `true` but for large policies | scripts that were run before are answered from memory |
 /// | `engine` | none | see [`EngineSettings`]: engines on other machines sample the turns |
@@ -93,13 +93,18 @@ pub struct RolloutSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContextOverflow {
-    /// The episode ends. The only choice in training: a conversation from which turns were removed
-    /// is no single sequence to train on.
+    /// The episode ends.
     End,
     /// Failed turns and their observations are removed, the oldest first, until there is room for
     /// another turn (a quarter of the context, if turns may be longer). If that is not enough, only
-    /// the prompt and the last turn stay (SandMLE §5.4 and its release).
+    /// the prompt and the last turn stay (SandMLE §5.4 and its release). Not in training: a
+    /// conversation from which turns were removed is no single sequence to train on.
     Evict,
+    /// The policy writes a summary of the older half of the turns, in a conversation beside, and goes
+    /// on with it in their place (APOLLO §3.1), until there is room for another turn, as above. In
+    /// training, summaries are trained on as turns are (`docs/GRPO.md`). A single turn that has no room
+    /// ends the episode.
+    Summarise,
 }
 
 impl RolloutSettings {

@@ -6,7 +6,7 @@ use agents::guide::defuse::defused;
 use agents::guide::guidance::DeliveredGuidance;
 use agents::guide::guided_episode::GuidedEpisode;
 use agents::guide::guided_run::Interrupted;
-use agents::guide::turn::{End, TurnReport};
+use agents::guide::turn::{End, TurnReport, TurnSummary};
 use agents::play::{Conversation, EpisodeKey, Play, Reply, World};
 use agents::trajectory::{Trajectory, TurnRecord};
 use sandbox::env::EpisodeFault;
@@ -44,6 +44,8 @@ pub(super) enum WorkerRequest<'w> {
         text: String,
         /// Earlier turns that the policy was not shown when it took this one.
         left_out: Vec<u32>,
+        /// Summaries that the policy wrote since the turn before.
+        summaries: Vec<TurnSummary>,
     },
     Close {
         job: usize,
@@ -139,8 +141,8 @@ pub(super) fn work<'w>(
 impl<'w> WorkerContext<'w> {
     fn serve(&self, request: WorkerRequest<'w>) -> WorkerReply<'w> {
         let (job, reply) = match request {
-            WorkerRequest::Respond { job, state, text, left_out } => {
-                (job, self.respond(job, state, &text, left_out))
+            WorkerRequest::Respond { job, state, text, left_out, summaries } => {
+                (job, self.respond(job, state, &text, (left_out, summaries)))
             }
             WorkerRequest::Close { job, state, conversation } => {
                 (job, self.close(job, state, conversation))
@@ -170,7 +172,7 @@ impl<'w> WorkerContext<'w> {
         job: usize,
         state: EpisodeState<'w>,
         text: &str,
-        left_out: Vec<u32>,
+        (left_out, summaries): (Vec<u32>, Vec<TurnSummary>),
     ) -> Result<WorkerReply<'w>, Failure> {
         let mut play = self.open(job, state.play)?;
         let mut reply = play.respond(text)?;
@@ -188,7 +190,10 @@ impl<'w> WorkerContext<'w> {
                     Some(text.clone())
                 }
             };
-            let report = TurnReport::new(text, observation, record.clone(), left_out);
+            let report = TurnReport {
+                summaries,
+                ..TurnReport::new(text, observation, record.clone(), left_out)
+            };
             guidance = guide.exchange(report, &|| self.is_stopped())?;
         }
         let state = EpisodeState { play: Some(play), guide };

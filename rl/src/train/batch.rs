@@ -10,11 +10,13 @@
 use crate::generate::sample::Sampling;
 use crate::model::{Gradients, HeadPass, Packed, Pass, Qwen3, signed};
 use crate::run::settings::{SettingsError, require};
-use crate::text::template::{ChatMessage, ChatRole, ChatTemplate, TemplateError};
+use crate::text::template::{
+    ChatMessage, ChatRole, ChatTemplate, ChatTemplateOptions, TemplateError, opening,
+};
 use crate::text::tokenizer::Tokenizer;
 use crate::train::loss;
 use agents::guide::export::Sample;
-use agents::trajectory::{Source, Trajectory, TurnRecord};
+use agents::trajectory::{Segment, Source, Trajectory, TurnRecord};
 use rand::RngExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,14 +73,48 @@ pub struct TrainSequence {
 }
 
 impl TrainSequence {
-    /// A sampled trajectory, with the sampler's log-probabilities of its trained tokens, in nats.
-    pub fn from_rollout(trajectory: &Trajectory) -> (Self, Vec<f32>) {
-        let mut sequence = Self::default();
-        let mut log_probs = Vec::new();
-        for segment in &trajectory.segments {
-            let ids: Vec<i64> = segment.ids.iter().copied().map(i64::from).collect();
-            sequence.push(&ids, segment.source == Source::Model);
-            log_probs.extend_from_slice(&segment.log_probs);
+    /// A sampled trajectory, with the sampler's log-probabilities of its trained tokens, in nats. Where
+    /// the conversation was summarised it is several sequences: what was seen last before each summary,
+    /// each summary, and what was seen at the end. Every sampled token is trained on in one of them, the
+    /// first that has it.
+    pub fn from_rollout(trajectory: &Trajectory) -> Vec<(Self, Vec<f32>)> {
+        let segments = &trajectory.segments;
+        let is_turn = |index: &usize| segments[*index].source == Source::Model;
+        let mut sequences = Vec::new();
+        let (mut opens, mut shown_from, mut new) = (&[][..], 0, 0);
+        for summary in &trajectory.summaries {
+            // Two summaries in a row have no turn between them.
+            if let Some(last) = (new..summary.before).rev().find(is_turn) {
+                sequences.push(Self::of_segments(
+                    opens,
+                    &segments[shown_from..=last],
+                    new - shown_from,
+                ));
+            }
+            let (mut sequence, [prompt, ids]) = (Self::default(), [&summary.prompt, &summary.ids]);
+            sequence.push(&signed_ids(prompt), false);
+            sequence.push(&signed_ids(ids), true);
+            sequences.push((sequence, summary.log_probs.clone()));
+            let replaced = summary.replaces.iter().max().map_or(0, |last| last + 1);
+            shown_from = (replaced..segments.len()).find(is_turn).unwrap_or(segments.len());
+            (opens, new) = (&summary.opens, summary.before);
+        }
+        if trajectory.summaries.is_empty() || (new..segments.len()).any(|index| is_turn(&index)) {
+            sequences.push(Self::of_segments(opens, &segments[shown_from..], new - shown_from));
+        }
+        sequences
+    }
+
+    /// `opens` and what follows it; the turns from the segment `new` on are trained on.
+    fn of_segments(opens: &[u32], segments: &[Segment], new: usize) -> (Self, Vec<f32>) {
+        let (mut sequence, mut log_probs) = (Self::default(), Vec::new());
+        sequence.push(&signed_ids(opens), false);
+        for (index, segment) in segments.iter().enumerate() {
+            let is_trained = segment.source == Source::Model && index >= new;
+            sequence.push(&signed_ids(&segment.ids), is_trained);
+            if is_trained {
+                log_probs.extend_from_slice(&segment.log_probs);
+            }
         }
         (sequence, log_probs)
     }
@@ -118,28 +154,34 @@ impl TrainSequence {
         pieces: impl Fn(usize, &'a str) -> Vec<(&'a str, bool)>,
     ) -> Result<Self, TemplateError> {
         let mut sequence = Self::default();
-        let mut prompt =
-            trajectory.segments.iter().filter(|segment| segment.source == Source::Prompt);
-        let system = prompt.next().map_or("", |segment| &segment.text);
-        let user = prompt.next().map_or("", |segment| &segment.text);
-        sequence.push(&template.prompt(system, user)?, false);
-        let mut turn = 0;
+        let of_prompt = |segment: &&Segment| segment.source == Source::Prompt;
+        let mut prompt = trajectory.segments.iter().filter(of_prompt).map(|segment| &segment.text);
+        let (system, user) = (prompt.next(), prompt.next());
         // Messages that the next turn answers.
-        let mut replies = Vec::new();
+        let mut messages = opening(system.map_or("", |text| text), user.map_or("", |text| text));
+        let (mut turn, mut prompts) = (0, 0);
         for segment in &trajectory.segments {
             match segment.source {
-                // Behind the first turn a prompt asks for something else, such as a summary.
-                Source::Prompt if turn > 0 => {
-                    replies.push(ChatMessage::new(ChatRole::User, &segment.text));
+                // Behind the first two a prompt asks for something else, such as a summary.
+                Source::Prompt if prompts > 1 => {
+                    messages.push(ChatMessage::new(ChatRole::User, &segment.text));
                 }
-                Source::Prompt => (),
+                Source::Prompt => prompts += 1,
                 Source::Model => {
-                    sequence.push_replies(&mut replies, template)?;
+                    if turn == 0 {
+                        let prompt = std::mem::take(&mut messages);
+                        sequence.push(
+                            &template.apply(&prompt, &ChatTemplateOptions::default())?,
+                            false,
+                        );
+                    }
+                    sequence.push_replies(&mut messages, template)?;
                     sequence.push_turn(&pieces(turn, &segment.text), template)?;
                     turn += 1;
                 }
-                Source::Environment => replies.push(template.observed(&segment.text)),
-                Source::Guide => replies.push(ChatMessage::advice(&segment.text)),
+                Source::Environment => messages.push(template.observed(&segment.text)),
+                // It follows the prompt where the turns before it are no longer shown.
+                Source::Guide => messages.push(ChatMessage::advice(&segment.text)),
             }
         }
         Ok(sequence)
@@ -211,6 +253,11 @@ impl TrainSequence {
     fn read_length(&self) -> usize {
         self.target_positions().last().unwrap_or(0)
     }
+}
+
+/// Token ids as libtorch has them.
+fn signed_ids(ids: &[u32]) -> Vec<i64> {
+    ids.iter().copied().map(i64::from).collect()
 }
 
 /// Groups the `wanted` samples into micro-batches of at most `budget` tokens, or of one sample that

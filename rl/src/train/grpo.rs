@@ -394,8 +394,8 @@ impl GrpoRun<'_> {
             let passes = std::iter::repeat_n(&parts, settings.epochs);
             for (number, part) in passes.flat_map(|parts| parts.iter().enumerate()) {
                 self.heartbeat.enter(Phase::ForwardBackward);
-                let counts = batch.counts(part);
-                let loss = TrainingLoss::Surrogate(batch.update(settings, &scores, &counts));
+                let shares = batch.shares(part, settings.aggregation);
+                let loss = TrainingLoss::Surrogate(batch.update(settings, &scores, &shares));
                 let mut found = self.learner.accumulate(&loss, &mut || self.heartbeat.beat())?;
                 // Sampler and trainer can be compared only before the first update of the batch.
                 if norms.is_empty() {

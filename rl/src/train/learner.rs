@@ -9,14 +9,15 @@ use crate::generate::sample::Sampling;
 use crate::optim::OptimError;
 use crate::remote::ServerError;
 use crate::train::batch::TrainSequence;
-use crate::train::loss::{Aggregation, Objective};
+use crate::train::loss::Objective;
 use crate::train::tinker::TinkerError;
 use camino::Utf8Path;
 
-/// The inputs of the GRPO loss: one entry per trajectory in each list, in the same order.
+/// The inputs of the GRPO loss: one entry per sequence in each list, in the same order. A trajectory is
+/// one sequence, or several where its conversation was summarised.
 #[derive(Debug, Clone, Copy)]
 pub struct GrpoInputs<'a> {
-    /// The tokens of each trajectory.
+    /// The tokens of each sequence.
     pub samples: &'a [TrainSequence],
     /// The sampler's log-probabilities of their trained tokens.
     pub sampler: &'a [Vec<f32>],
@@ -24,12 +25,11 @@ pub struct GrpoInputs<'a> {
     pub old: Option<&'a [Vec<f32>]>,
     /// The reference model's, if there is a KL penalty.
     pub reference: Option<&'a [Vec<f32>]>,
-    /// The advantage of each trajectory.
+    /// The advantage of each one's trajectory.
     pub advantages: &'a [f64],
-    /// How many tokens of each count in this update; 0 for those that are no part of it.
-    pub counts: &'a [usize],
-    /// How token losses are aggregated into one number.
-    pub aggregation: Aggregation,
+    /// The weight in the loss of each token of a sequence; 0 for sequences that are no part of this
+    /// update.
+    pub weights: &'a [f64],
     /// How a token's loss is made.
     pub objective: Objective,
     /// How tokens were drawn.

@@ -140,7 +140,7 @@ fn gaps(new: &Tensor, old: &Tensor) -> (f64, f64) {
 }
 
 impl GrpoInputs<'_> {
-    /// Adds to `gradients` those of the loss over the trajectories that have an advantage, or over
+    /// Adds to `gradients` those of the loss over the sequences that have an advantage, or over
     /// all that count where there is a reference model: the others' are exactly zero. Calls `beat`
     /// after every micro-batch.
     pub fn backward(
@@ -150,10 +150,9 @@ impl GrpoInputs<'_> {
         gradients: &mut Gradients,
         beat: &mut dyn FnMut(),
     ) -> UpdateStats {
-        let weights = self.aggregation.weights(self.counts);
         let teaching = (0..self.samples.len()).filter(|&index| {
             let pulls = self.reference.is_some() || self.advantages[index].abs() > 0.0;
-            self.counts[index] > 0 && pulls
+            self.weights[index] > 0.0 && pulls
         });
         let mut stats = UpdateStats::default();
         for chosen in micro_batches(self.samples, teaching, memory.max_tokens_per_micro_batch) {
@@ -162,7 +161,7 @@ impl GrpoInputs<'_> {
             let (sampler, old) = (of(self.sampler), self.old.map(of));
             let reference = self.reference.map(of);
             let advantages = micro.spread(|index| self.advantages[index]);
-            let weights = micro.spread(|index| weights[index]);
+            let weights = micro.spread(|index| self.weights[index]);
             let mut loss = |new: &Tensor, range: Range<usize>| {
                 let part = |all: &Tensor| all.narrow(0, signed(range.start), signed(range.len()));
                 let tokens = Tokens {

@@ -1,7 +1,7 @@
 //! Guided rollouts: a scripted person advises a policy in lockstep, and what was heard can be trained on.
 
 use crate::loops::{HiddenProgress, finished, sft_settings};
-use crate::rollout::{Remote, RolloutFixture, ids_of, omitted, settings};
+use crate::rollout::{Remote, RolloutFixture, ids_of, omitted, settings, unsummarised};
 use agents::guide::advice::{guided_system, unguided_text};
 use agents::guide::channel::{Channel, GuideLink, GuideSource, Lost, OnLost};
 use agents::guide::exchange::{Delivery, Opened, Update};
@@ -19,9 +19,7 @@ use fs_err as fs;
 use rl::checkpoint::source::{BuiltIn, PolicySource};
 use rl::eval::{self, EvalSettings, PolicyContestant};
 use rl::generate::{Generator, NativeGenerator};
-use rl::rollout::{
-    ContextOverflow, GuideSettings, RolloutError, RolloutGuide, RolloutResult, RolloutSettings,
-};
+use rl::rollout::{ContextOverflow, GuideSettings, RolloutError, RolloutGuide, RolloutSettings};
 use rl::run::settings::Validate as _;
 use rl::run::stop::Stop;
 use rl::text::template::{ChatMessage, ChatRole, ChatTemplate, ChatTemplateOptions};
@@ -75,11 +73,7 @@ fn play(
     source: &dyn GuideSource,
 ) -> Vec<(Trajectory, Vec<i64>)> {
     let rollout = scene.play_with(generator, settings, 600, None, Some(guide(source))).unwrap();
-    let finished = |played: RolloutResult| match played {
-        RolloutResult::Finished { trajectory, context } => (*trajectory, context),
-        RolloutResult::Fault { fault, .. } => panic!("{fault}"),
-    };
-    rollout.played.into_iter().map(finished).collect()
+    rollout.played.into_iter().map(unsummarised).collect()
 }
 
 /// The messages of a trajectory of which nothing is left out, as people would write them down.

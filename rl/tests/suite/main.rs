@@ -40,6 +40,7 @@ mod serve_structured;
 mod server;
 mod stopped;
 mod stuck;
+mod summaries;
 mod template;
 mod tensorboard;
 mod tinker;

@@ -16,6 +16,7 @@ use rl::rollout::{
 };
 use rl::run::stop::Stop;
 use rl::run::watchdog::Heartbeat;
+use rl::text::template::ChatTemplate;
 use rl::text::tokenizer::{Pieces, Tokenizer};
 use rl::train::loss;
 use rl::train::presets::Scale;
@@ -39,11 +40,17 @@ pub(crate) struct RolloutFixture {
 impl RolloutFixture {
     /// One id in `every` ends a turn; with 0 none does.
     pub(crate) fn new(every: usize) -> Self {
+        Self::with_vocabulary(every, 300, &[])
+    }
+
+    /// The same with so many ids, which make those texts short.
+    pub(crate) fn with_vocabulary(every: usize, size: usize, known: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let tasks = Utf8Path::from_path(folder.path()).unwrap().join("tasks");
         corpus::write(&tasks);
-        let texts = vec!["system user assistant tool\nmalformed turn: \n".to_owned(); 3];
-        let tokenizer = Tokenizer::train(&texts, 300, Pieces::Lines).unwrap();
+        let mut texts = vec!["system user assistant tool\nmalformed turn: \n".to_owned(); 3];
+        texts.extend(known.iter().flat_map(|text| std::iter::repeat_n((*text).to_owned(), 3)));
+        let tokenizer = Tokenizer::train(&texts, size, Pieces::Lines).unwrap();
         let size = tokenizer.vocab_size() as i64;
         let eos_token_ids = if every == 0 { vec![] } else { (0..size).step_by(every).collect() };
         let config = Qwen3Config {
@@ -59,6 +66,19 @@ impl RolloutFixture {
         let suite =
             TaskSuite::open(&tasks, &Opening::default(), SandboxOptions::default()).unwrap();
         Self { suite, tokenizer, model, folder }
+    }
+
+    /// Tokens of the longest prompt of an episode.
+    pub(crate) fn prompt_tokens(&self) -> usize {
+        let rules = Scale::Tiny.rules();
+        let world = MleWorld { suite: &self.suite, rules: &rules };
+        let template = ChatTemplate::new(&self.tokenizer).unwrap();
+        let tasks = self.suite.split(Split::Train).unwrap();
+        let tokens = tasks.iter().map(|task| {
+            let prompt = world.prompt(task.id()).unwrap();
+            template.prompt(&prompt.system, &prompt.user).unwrap().len()
+        });
+        tokens.max().unwrap()
     }
 
     /// The folder of the corpus.
@@ -82,12 +102,8 @@ impl RolloutFixture {
         cache: Option<&ScriptCache>,
     ) -> Vec<(Trajectory, Vec<i64>)> {
         let mut generator = NativeGenerator::new(&self.model, settings.capacity());
-        let finished = |played: RolloutResult| match played {
-            RolloutResult::Finished { trajectory, context } => (*trajectory, context),
-            RolloutResult::Fault { fault, .. } => panic!("{fault}"),
-        };
         let rollout = self.play_with(&mut generator, settings, wall_seconds, cache, None).unwrap();
-        rollout.played.into_iter().map(finished).collect()
+        rollout.played.into_iter().map(unsummarised).collect()
     }
 
     pub(crate) fn play_with(
@@ -141,6 +157,21 @@ impl RolloutFixture {
                 assert!((found - f64::from(*sampled)).abs() < TOLERANCE, "{found} {sampled}");
             }
         }
+    }
+}
+
+/// The trajectory of an episode, and its only sequence.
+pub(crate) fn unsummarised(played: RolloutResult) -> (Trajectory, Vec<i64>) {
+    let (trajectory, mut contexts) = summarised(played);
+    assert_eq!(contexts.len(), 1);
+    (trajectory, contexts.remove(0))
+}
+
+/// The trajectory of an episode, and all its sequences.
+pub(crate) fn summarised(played: RolloutResult) -> (Trajectory, Vec<Vec<i64>>) {
+    match played {
+        RolloutResult::Finished { trajectory, contexts } => (*trajectory, contexts),
+        RolloutResult::Fault { fault, .. } => panic!("{fault}"),
     }
 }
 
@@ -261,6 +292,7 @@ pub(crate) struct Remote<'a> {
     /// Tokens of open conversations, and in how many polls their turn ends.
     open: BTreeMap<ConversationId, (Vec<i64>, Option<u64>)>,
     most: usize,
+    pub(crate) capacity: usize,
     starts: u64,
     version: u64,
     /// After how many starts there are other weights.
@@ -270,7 +302,15 @@ pub(crate) struct Remote<'a> {
 impl<'a> Remote<'a> {
     /// One whose weights change after so many starts.
     pub(crate) fn new(turn: &'a [i64], moves_after: u64) -> Self {
-        Self { turn, open: BTreeMap::new(), most: 0, starts: 0, version: 0, moves_after }
+        Self {
+            turn,
+            open: BTreeMap::new(),
+            most: 0,
+            capacity: 4000,
+            starts: 0,
+            version: 0,
+            moves_after,
+        }
     }
 }
 
@@ -286,7 +326,7 @@ impl Generator for Remote<'_> {
     }
 
     fn capacity(&self) -> usize {
-        4000
+        self.capacity
     }
 
     fn start(
@@ -298,6 +338,7 @@ impl Generator for Remote<'_> {
         let before = self.open.insert(conversation, (ids.to_vec(), Some(self.starts % 3)));
         let (before, waits) = before.unwrap_or_default();
         assert!(waits.is_none() && ids.starts_with(&before), "all tokens, after a turn has ended");
+        assert!(ids.len() < self.capacity);
         self.most = self.most.max(self.open.len());
         self.starts += 1;
         if self.starts > self.moves_after {
@@ -356,7 +397,7 @@ fn rollout_accepts_any_generator_and_refuses_changed_weights() {
     let rollout = scene.play_with(&mut steady, &settings(4000), 600, None, None).unwrap();
     assert_eq!((rollout.played.len(), steady.most, steady.open.len()), (4, 2, 0));
     for played in rollout.played {
-        let RolloutResult::Finished { trajectory, context } = played else { panic!("a fault") };
+        let (trajectory, context) = unsummarised(played);
         assert_eq!((trajectory.ending, trajectory.turns.len()), (EpisodeEnding::Budget, 12));
         assert_eq!(said(&trajectory), 12 * turn.len());
         assert_eq!(context, ids_of(&trajectory.segments));

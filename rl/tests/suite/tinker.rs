@@ -103,8 +103,7 @@ fn update<'a>(
         old: None,
         reference: None,
         advantages: &ADVANTAGES,
-        counts: &[2, 3, 1],
-        aggregation,
+        weights: aggregation.weights(&[2, 3, 1]).leak(),
         objective,
         sampling: Sampling::default(),
     }

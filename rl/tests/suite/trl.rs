@@ -241,14 +241,14 @@ fn advantages_losses_and_gradients_agree_with_trl() {
         for (ours, theirs) in advantages.iter().zip(&found.advantages) {
             assert!((ours - theirs).abs() <= TOLERANCE, "{}: {ours}, not {theirs}", case.name);
         }
+        let weights = case.aggregation.weights(&counts);
         let inputs = GrpoInputs {
             samples: &samples,
             sampler: &sampler,
             old: None,
             reference: (case.objective.kl.beta > 0.0).then_some(&reference[..]),
             advantages: &advantages,
-            counts: &counts,
-            aggregation: case.aggregation,
+            weights: &weights,
             objective: case.objective,
             sampling: Sampling { temperature: case.temperature, ..Sampling::default() },
         };

@@ -1,11 +1,12 @@
 //! The conversation of a linear agent: all turns, and which of them it is still shown.
 
 use super::guidance::advice_message;
-use super::summary::{PastSummary, REQUEST, summarised_prompt};
+use super::summary::PastSummary;
 use crate::guide::guidance::DeliveredGuidance;
 use crate::overflow::{SeenTurn, surplus};
 use crate::run::node::NodeId;
 use crate::run::player::LinearAgent;
+use crate::summary::{REQUEST, summarised_prompt};
 use llm::{Message, Role};
 use std::collections::BTreeSet;
 use tasks::metrics::Direction;

@@ -19,7 +19,7 @@ mod react;
 pub(crate) mod record;
 pub mod run;
 pub mod settings;
-pub(crate) mod summary;
+mod summary;
 mod turn;
 
 use crate::grammar;

@@ -54,6 +54,7 @@ pub(super) fn trajectory(finished: FinishedTurns<'_>) -> Option<Trajectory> {
         ids: Vec::new(),
         log_probs: Vec::new(),
         text: summary.text.clone(),
+        opens: Vec::new(),
     });
     let summaries = summaries.collect();
     let format_share = Trajectory::format_share(&records);

@@ -131,7 +131,8 @@ pub fn play(
     };
     let agent = format!("scripted/{}", approach.name());
     let attempt = EpisodeKey { task: task.id(), agent: &agent, number: attempt };
-    let conversation = Conversation { segments, omissions: Vec::new(), guidance: None, ending };
+    let (omissions, summaries) = (Vec::new(), Vec::new());
+    let conversation = Conversation { segments, omissions, guidance: None, summaries, ending };
     Ok(episode.close()?.trajectory(attempt, conversation))
 }
 

@@ -163,6 +163,23 @@ impl<T: Deref<Target = Tokenizer>> ChatTemplate<T> {
         Ok(self.tokenizer.encode_with_control(invitation, None)?)
     }
 
+    /// The token ids of a message of the user after an observation, in the place of the invitation that
+    /// the observation ends with. Rollouts ask for summaries by it.
+    ///
+    /// # Errors
+    /// As [`Self::advised_observation`].
+    pub fn request(&self, text: &str) -> Result<Vec<i64>, TemplateError> {
+        let (observed, request) = (self.observed("0.5"), ChatMessage::new(ChatRole::User, text));
+        let messages = [observed, request];
+        let guard = Guard::new(&self.tokenizer, &[&Value::from(Serde(&messages))])?;
+        let observed = self.guarded_piece(&guard, &[], &messages[..1], false)?;
+        let both = self.guarded_piece(&guard, &[], &messages, true)?;
+        let part = both.strip_prefix(&observed).ok_or(TemplateError::Pieces(
+            "a request changes what comes before it, so that it is no message of its own",
+        ))?;
+        Ok(self.tokenizer.encode_with_control(part, Some(guard.mark()))?)
+    }
+
     /// Whether advice can be laid out as rollouts do: as messages of the user after an observation,
     /// which look the same at every position, change nothing before them, and can stay where the turn
     /// before them is left out.
@@ -350,7 +367,8 @@ impl<T: Deref<Target = Tokenizer>> ChatTemplate<T> {
     }
 }
 
-fn opening(system: &str, user: &str) -> Vec<ChatMessage> {
+/// The messages of a prompt; an empty `system` is none.
+pub(crate) fn opening(system: &str, user: &str) -> Vec<ChatMessage> {
     let system = (!system.is_empty()).then(|| ChatMessage::new(ChatRole::System, system));
     system.into_iter().chain([ChatMessage::new(ChatRole::User, user)]).collect()
 }

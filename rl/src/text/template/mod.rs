@@ -21,6 +21,7 @@ mod layout;
 mod message;
 mod response;
 
+pub(crate) use layout::opening;
 pub use layout::{ChatTemplate, ChatTemplateOptions, JINJA, TemplateError};
 pub use message::{ChatMessage, ChatRole, FunctionCall, ToolCall};
 pub(crate) use response::{RESPONSE_TEMPLATE, response_template, tool_call_format};

@@ -9,6 +9,7 @@ use crate::rollout::RolloutResult;
 use crate::train::advantage::{Inclusion, advantages};
 use crate::train::batch::TrainSequence;
 use crate::train::learner::GrpoInputs;
+use crate::train::loss::Aggregation;
 use agents::guide::transcript::Transcript;
 use agents::guide::verdicts::Verdicts;
 use agents::reward::RewardWeights;
@@ -24,6 +25,9 @@ use tasks::stream::Stream;
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) trajectories: Vec<Trajectory>,
+    /// The sequences of each trajectory, by place in the three lists that follow: one, but for those
+    /// that were summarised.
+    sequences: Vec<Range<usize>>,
     pub(super) contexts: Vec<Vec<i64>>,
     pub(super) samples: Vec<TrainSequence>,
     /// What the sampler reported.
@@ -39,7 +43,15 @@ pub(super) struct Batch {
     groups: Vec<EpisodeGroup>,
 }
 
-/// Log-probabilities that are computed once per batch, per trajectory.
+/// What each sequence of a batch counts in an update.
+#[derive(Default)]
+pub(super) struct Shares {
+    /// Of each of its tokens in the loss; 0 for those that are no part of the update.
+    pub(super) weights: Vec<f64>,
+    pub(super) advantages: Vec<f64>,
+}
+
+/// Log-probabilities that are computed once per batch, per sequence.
 pub(super) struct Scores {
     /// The trainer's before the first update, where they differ from the sampler's and from those
     /// of a later update.
@@ -107,12 +119,12 @@ impl Batch {
         settings: &TrainSettings,
         stream: Stream,
     ) {
-        let first = self.samples.len();
+        let first = self.trajectories.len();
         let mut group = Vec::new();
         for episode in played {
             self.episode_counts.played += 1;
             match episode {
-                RolloutResult::Finished { trajectory, context } => {
+                RolloutResult::Finished { trajectory, contexts } => {
                     let turns = settings.rules.episode.budget.turns;
                     let reason = settings.mask.reason(&trajectory, turns);
                     let inclusion = match reason {
@@ -123,16 +135,19 @@ impl Batch {
                         self.episode_counts.mask(reason);
                     }
                     group.push((trajectory.reward.total(), inclusion));
-                    let (sample, log_probs) = TrainSequence::from_rollout(&trajectory);
-                    self.samples.push(sample);
-                    self.log_probs.push(log_probs);
+                    let start = self.samples.len();
+                    for (sample, log_probs) in TrainSequence::from_rollout(&trajectory) {
+                        self.samples.push(sample);
+                        self.log_probs.push(log_probs);
+                    }
+                    self.sequences.push(start..self.samples.len());
                     if settings.credit != Credit::Off {
                         let transcript = Transcript::of_episode(&trajectory);
                         self.verdicts.push(Verdicts::of(&transcript, Vec::new()));
                         self.dropped.push(0);
                     }
                     self.inclusions.push(inclusion);
-                    self.contexts.push(context);
+                    self.contexts.extend(contexts);
                     self.trajectories.push(*trajectory);
                 }
                 RolloutResult::Fault { task, fault } => {
@@ -166,7 +181,7 @@ impl Batch {
                 *count += 1;
             }
         }
-        self.groups.push(EpisodeGroup { members: first..self.samples.len(), mixed, trained });
+        self.groups.push(EpisodeGroup { members: first..self.trajectories.len(), mixed, trained });
     }
 
     /// Lets the turns of an episode leave the loss that its advantage is not to reach; returns whether any
@@ -177,13 +192,20 @@ impl Batch {
             Lesson::new(&self.trajectories[index], verdicts, credit, self.advantages[index]);
         let stays = lesson.dropped == 0 || !lesson.log_probs.is_empty();
         self.dropped[index] = lesson.dropped;
-        (self.samples[index], self.log_probs[index]) = (lesson.sample, lesson.log_probs);
+        let place = self.sequences[index].start;
+        (self.samples[place], self.log_probs[place]) = (lesson.sample, lesson.log_probs);
         stays
     }
 
     /// Sampled tokens that leave the loss because of the verdict on their turn.
     pub(super) fn dropped_tokens(&self) -> usize {
         self.dropped.iter().sum()
+    }
+
+    /// Summaries per episode.
+    pub(super) fn summaries(&self) -> f64 {
+        let all: usize = self.trajectories.iter().map(|episode| episode.summaries.len()).sum();
+        all as f64 / self.trajectories.len().max(1) as f64
     }
 
     /// Compares every loss mask with one that is made another way.
@@ -194,9 +216,10 @@ impl Batch {
             if self.inclusions[index] != Inclusion::Trained || advantage == 0.0 {
                 continue;
             }
+            let place = self.sequences[index].start;
             let lesson = Lesson {
-                sample: self.samples[index].clone(),
-                log_probs: self.log_probs[index].clone(),
+                sample: self.samples[place].clone(),
+                log_probs: self.log_probs[place].clone(),
                 dropped: self.dropped[index],
             };
             lesson.check(trajectory, verdicts, credit, advantage).map_err(|fault| {
@@ -245,8 +268,11 @@ impl Batch {
 
     /// The sampler's log-probabilities of all sampled tokens, trained on or not.
     fn sampled(&self) -> impl Iterator<Item = f32> + '_ {
-        let segments = self.trajectories.iter().flat_map(|trajectory| &trajectory.segments);
-        segments.flat_map(|segment| &segment.log_probs).copied()
+        self.trajectories.iter().flat_map(|trajectory| {
+            let turns = trajectory.segments.iter().map(|segment| &segment.log_probs);
+            let summaries = trajectory.summaries.iter().map(|summary| &summary.log_probs);
+            turns.chain(summaries).flatten().copied()
+        })
     }
 
     /// Means over the episodes of step number `step`, after a check that each is counted exactly
@@ -270,29 +296,43 @@ impl Batch {
     }
 
     /// How many tokens of each trajectory count in an update on those of `part`.
-    pub(super) fn counts(&self, part: &[usize]) -> Vec<usize> {
-        let mut counts = vec![0; self.samples.len()];
+    fn counts(&self, part: &[usize]) -> Vec<usize> {
+        let mut counts = vec![0; self.trajectories.len()];
         for &index in part.iter().filter(|&&index| self.inclusions[index] == Inclusion::Trained) {
-            counts[index] = self.samples[index].trained_count();
+            let samples = &self.samples[self.sequences[index].clone()];
+            counts[index] = samples.iter().map(TrainSequence::trained_count).sum();
         }
         counts
     }
 
-    /// The update on the trajectories whose tokens count.
+    /// The weights and advantages of the sequences in an update on the trajectories of `part`. What a
+    /// trajectory weighs does not depend on how many sequences it is.
+    pub(super) fn shares(&self, part: &[usize], aggregation: Aggregation) -> Shares {
+        let counts = self.counts(part);
+        let weights = aggregation.weights(&counts);
+        let mut shares = Shares::default();
+        for (index, sequences) in self.sequences.iter().enumerate() {
+            let weight = if counts[index] > 0 { weights[index] } else { 0.0 };
+            shares.weights.resize(sequences.end, weight);
+            shares.advantages.resize(sequences.end, self.advantages[index]);
+        }
+        shares
+    }
+
+    /// The update on the sequences that weigh anything.
     pub(super) fn update<'a>(
         &'a self,
         settings: &TrainSettings,
         scores: &'a Scores,
-        counts: &'a [usize],
+        shares: &'a Shares,
     ) -> GrpoInputs<'a> {
         GrpoInputs {
             samples: &self.samples,
             sampler: &self.log_probs,
             old: scores.old.as_deref(),
             reference: scores.reference.as_deref(),
-            advantages: &self.advantages,
-            counts,
-            aggregation: settings.aggregation,
+            advantages: &shares.advantages,
+            weights: &shares.weights,
             objective: settings.objective(),
             sampling: settings.rollout.sampling,
         }
@@ -317,10 +357,10 @@ impl Batch {
     /// The engine's own account of each conversation against what will be trained on, and the
     /// sampler's log-probabilities against the mask.
     pub(super) fn check_tokens(&self) -> Result<(), TrainError> {
-        for ((trajectory, context), sample) in
-            self.trajectories.iter().zip(&self.contexts).zip(&self.samples)
-        {
-            if *context != sample.ids {
+        for (trajectory, sequences) in self.trajectories.iter().zip(&self.sequences) {
+            let contexts = self.contexts.get(sequences.clone()).into_iter().flatten();
+            let samples = self.samples[sequences.clone()].iter().map(|sample| &sample.ids);
+            if !contexts.eq(samples) {
                 return Err(TrainError::OtherTokens { task: trajectory.task.clone() });
             }
         }
@@ -345,7 +385,7 @@ mod tests {
     use crate::train::grpo::MaskRules;
     use crate::train::presets::Scale;
     use agents::trajectory::{
-        EpisodeEnding, Segment, Source, TRAJECTORY_VERSION, Tool, TurnRecord,
+        EpisodeEnding, Segment, Source, Summary, TRAJECTORY_VERSION, Tool, TurnRecord,
     };
     use sandbox::env::EpisodeFault;
     use tasks::task::TaskId;
@@ -374,7 +414,10 @@ mod tests {
             "outcome": {"mle": {"grade": null, "refusal": null}},
             "reward": {"format": reward, "execution": 0.0, "tier": 0.0},
         }));
-        RolloutResult::Finished { trajectory: Box::new(trajectory.unwrap()), context: vec![1, 2] }
+        RolloutResult::Finished {
+            trajectory: Box::new(trajectory.unwrap()),
+            contexts: vec![vec![1, 2]],
+        }
     }
 
     fn answered(reward: f64) -> RolloutResult {
@@ -475,7 +518,71 @@ mod tests {
             cached: false,
         };
         trajectory.turns = vec![turn(Tool::Malformed), turn(Tool::Act)];
-        RolloutResult::Finished { trajectory, context: vec![1, 2, 3, 4, 5, 6] }
+        RolloutResult::Finished { trajectory, contexts: vec![vec![1, 2, 3, 4, 5, 6]] }
+    }
+
+    /// An episode of the turns [2, 3] and [6], between which a summary [8] took the place of the first turn
+    /// and its observation [4]; the second one's is [7].
+    fn long(reward: f64) -> RolloutResult {
+        let RolloutResult::Finished { mut trajectory, .. } = stumbled(reward) else {
+            panic!("it is over");
+        };
+        let segment = |source, ids: &[u32]| Segment {
+            ids: ids.to_vec(),
+            log_probs: if source == Source::Model { vec![-0.5; ids.len()] } else { Vec::new() },
+            ..Segment::text(source, "")
+        };
+        trajectory.segments = vec![
+            segment(Source::Prompt, &[1]),
+            segment(Source::Model, &[2, 3]),
+            segment(Source::Environment, &[4]),
+            segment(Source::Model, &[6]),
+            segment(Source::Environment, &[7]),
+            segment(Source::Model, &[11]),
+        ];
+        trajectory.turns.push(trajectory.turns[1].clone());
+        trajectory.summaries = vec![Summary {
+            before: 5,
+            replaces: vec![1, 2],
+            prompt: vec![1, 2, 3, 4, 5],
+            ids: vec![8],
+            log_probs: vec![-0.5],
+            text: String::new(),
+            opens: vec![1, 8, 9],
+        }];
+        let contexts = vec![vec![1, 2, 3, 4, 6], vec![1, 2, 3, 4, 5, 8], vec![1, 8, 9, 6, 7, 11]];
+        RolloutResult::Finished { trajectory, contexts }
+    }
+
+    #[test]
+    fn trajectory_weighs_the_same_in_one_sequence_and_in_three() {
+        let mut batch = Batch::default();
+        let settings = settings(2, MaskRules::default());
+        batch.take(vec![stumbled(0.9), long(0.1)], &settings, Stream::root(0));
+        batch.check_tokens().unwrap();
+        assert_eq!(
+            (batch.samples.len(), batch.sampled_tokens(), batch.counts(&[0, 1])),
+            (4, 9, vec![4, 5])
+        );
+        let trained: Vec<Vec<i64>> = batch
+            .samples
+            .iter()
+            .map(|sample| {
+                let kept = sample.ids.iter().zip(&sample.trained).filter(|(_, trained)| **trained);
+                kept.map(|(id, _)| *id).collect()
+            })
+            .collect();
+        assert_eq!(trained, [vec![2, 3, 5, 6], vec![2, 3, 6], vec![8], vec![11]]);
+        let Shares { weights, advantages } = batch.shares(&[0, 1], Aggregation::SeqMeanTokenMean);
+        assert_eq!(weights, [0.125, 0.1, 0.1, 0.1]);
+        let [good, bad] = [batch.advantages[0], batch.advantages[1]];
+        assert_eq!(advantages, [good, bad, bad, bad]);
+        // One that is no part of the update weighs nothing.
+        let shares = batch.shares(&[0], Aggregation::SeqMeanTokenMean);
+        assert_eq!(shares.weights, [0.25, 0.0, 0.0, 0.0]);
+        // Tokens of any sequence that the engine did not see end the run.
+        batch.contexts[2].pop();
+        assert!(batch.check_tokens().is_err());
     }
 
     #[test]
@@ -518,7 +625,7 @@ mod tests {
             };
             trajectory.segments.truncate(2);
             trajectory.turns.truncate(1);
-            RolloutResult::Finished { trajectory, context: vec![1, 2, 3] }
+            RolloutResult::Finished { trajectory, contexts: vec![vec![1, 2, 3]] }
         };
         let mut batch = Batch::default();
         batch.take(vec![only_malformed(0.9), stumbled(0.1)], &settings, Stream::root(0));

@@ -320,7 +320,7 @@ mod tests {
                 prop_assert_eq!(lesson.sample.trained_count() + lesson.dropped, sampled);
             }
             let plain = Lesson::new(&episode, &verdicts, Credit::Off, advantage);
-            let (sample, log_probs) = TrainSequence::from_rollout(&episode);
+            let (sample, log_probs) = TrainSequence::from_rollout(&episode).remove(0);
             prop_assert_eq!(plain, Lesson { sample, log_probs, dropped: 0 });
         }
     }

@@ -6,6 +6,7 @@ use super::draw::DrawMetrics;
 use super::mask::EpisodeCounts;
 use super::stuck::StuckPlay;
 use crate::generate::engine::CacheUse;
+use crate::rollout::ContextOverflow;
 use crate::run::device::memory_in_use;
 use crate::run::metrics::resident_memory;
 use crate::run::view::StepSummary;
@@ -167,6 +168,9 @@ pub(super) struct TrainMetrics {
     /// Sampled tokens that leave the loss because of the verdict on their turn, if there is `credit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) dropped_tokens: Option<usize>,
+    /// Summaries that an episode was shortened by, in the mean, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) summaries: Option<f64>,
     /// Groups that were stuck, if somebody advises them.
     #[serde(flatten)]
     pub(super) stuck: Option<StuckMetrics>,
@@ -258,6 +262,7 @@ impl TrainMetrics {
         device: Device,
     ) -> Self {
         let Gathered { summary, curriculum, draws, cache, seconds, stuck } = gathered;
+        let summarises = settings.rollout.context_overflow == ContextOverflow::Summarise;
         let Made { stats, compared, norms, rate, .. } = *made;
         let (updates, tokens) = (norms.len(), stats.tokens.max(1) as f64);
         let per_update = 1.0 / updates.max(1) as f64;
@@ -281,6 +286,7 @@ impl TrainMetrics {
             learning_rate: rate,
             trained_tokens: stats.tokens,
             dropped_tokens: (!settings.credit.is_off()).then(|| batch.dropped_tokens()),
+            summaries: summarises.then(|| batch.summaries()),
             stuck,
             tokens_per_second: batch.sampled_tokens() as f64 / seconds,
             preemptions: cache.preemptions,

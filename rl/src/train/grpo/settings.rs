@@ -386,11 +386,19 @@ impl Validate for TrainSettings {
             "above 0: greedy groups are all alike",
         )?;
         require(
-            self.rollout.context_overflow == ContextOverflow::End,
+            self.rollout.context_overflow != ContextOverflow::Evict,
             "rollout.context_overflow",
             &"evict",
-            "`end` in training: a conversation that was changed is no single sequence that the \
-             policy could be trained on",
+            "`end` or `summarise` in training: a conversation from which turns were removed is no \
+             single sequence that the policy could be trained on",
+        )?;
+        let summarises = self.rollout.context_overflow == ContextOverflow::Summarise;
+        require(
+            !summarises || (self.credit == Credit::Off && self.guide.person.is_none()),
+            "rollout.context_overflow",
+            &"summarise",
+            "`end` with `credit` or `guide.person`: verdicts on turns, and what guided episodes teach, \
+             are laid out as one conversation",
         )?;
         if let Some(engine) = &self.rollout.engine {
             require(

@@ -109,10 +109,10 @@ impl TinkerLearner<'_> {
         beat: &mut dyn FnMut(),
     ) -> Result<UpdateStats, TinkerError> {
         expressible(update)?;
-        let weights = update.aggregation.weights(update.counts);
+        let weights = update.weights;
         let chosen: Vec<usize> = (0..update.samples.len())
             .filter(|&index| {
-                let counts = update.counts[index] > 0 && update.samples[index].trained_count() > 0;
+                let counts = weights[index] > 0.0 && update.samples[index].trained_count() > 0;
                 counts && update.advantages[index].abs() > 0.0
             })
             .collect();

@@ -5,9 +5,9 @@ use crate::guide::advice::unguided_text;
 use crate::guide::transcript::{Transcript, TranscriptTurn};
 use crate::guide::turn::End;
 use crate::linear::record::omissions;
-use crate::linear::summary::summarised_prompt;
 use crate::reward::{RewardWeights, reward};
 use crate::run::journal::AgentEnd;
+use crate::summary::summarised_prompt;
 use crate::trajectory::{
     EpisodeEnding, EpisodeOutcome, Segment, Source, TRAJECTORY_VERSION, Trajectory, TurnRecord,
 };
