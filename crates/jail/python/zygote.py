@@ -95,21 +95,31 @@ class Server:
         self.weighed = time.monotonic()
 
     def serve(self):
-        while True:
-            ready = [fd for fd, _ in self.poller.poll(self.patience())]
-            # Requests last: only they open descriptors, so no number seen above can have
-            # changed its meaning by the time it is handled.
-            for fd in ready:
-                if fd in self.handlers:
-                    handler, run = self.handlers[fd]
-                    self.guarded(run, handler)
-            if CONTROL in ready and not self.receive():
-                return
-            if not ready and self.restock:
-                self.make_spare()
-            for run in [run for run in self.runs if run.state == SETTLING]:
-                self.guarded(run, lambda: self.settle(run))
-            self.weigh_all()
+        # Nothing of one round is kept in variables: what is there when modules are imported stays in
+        # the memory of all workers to come.
+        while self.serve_round():
+            pass
+
+    def serve_round(self):
+        """Waits for something to do, and does it; false at the end of the supervisor."""
+        ready = [fd for fd, _ in self.poller.poll(self.patience())]
+        # Requests last: only they open descriptors, so no number seen above can have
+        # changed its meaning by the time it is handled.
+        for fd in ready:
+            self.handle(fd)
+        if CONTROL in ready and not self.receive():
+            return False
+        if not ready and self.restock:
+            self.make_spare()
+        for run in [run for run in self.runs if run.state == SETTLING]:
+            self.guarded(run, lambda: self.settle(run))
+        self.weigh_all()
+        return True
+
+    def handle(self, fd):
+        if fd in self.handlers:
+            handler, run = self.handlers[fd]
+            self.guarded(run, handler)
 
     def guarded(self, run, action):
         """Does something for one run. Whatever goes wrong with that is the end of this run, not

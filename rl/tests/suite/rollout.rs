@@ -16,7 +16,6 @@ use rl::rollout::{
 };
 use rl::run::stop::Stop;
 use rl::run::watchdog::Heartbeat;
-use rl::text::template::ChatTemplate;
 use rl::text::tokenizer::{Pieces, Tokenizer};
 use rl::train::loss;
 use rl::train::presets::Scale;
@@ -66,19 +65,6 @@ impl RolloutFixture {
         let suite =
             TaskSuite::open(&tasks, &Opening::default(), SandboxOptions::default()).unwrap();
         Self { suite, tokenizer, model, folder }
-    }
-
-    /// Tokens of the longest prompt of an episode.
-    pub(crate) fn prompt_tokens(&self) -> usize {
-        let rules = Scale::Tiny.rules();
-        let world = MleWorld { suite: &self.suite, rules: &rules };
-        let template = ChatTemplate::new(&self.tokenizer).unwrap();
-        let tasks = self.suite.split(Split::Train).unwrap();
-        let tokens = tasks.iter().map(|task| {
-            let prompt = world.prompt(task.id()).unwrap();
-            template.prompt(&prompt.system, &prompt.user).unwrap().len()
-        });
-        tokens.max().unwrap()
     }
 
     /// The folder of the corpus.

@@ -2,16 +2,16 @@
 
 use crate::guided::{ANN, Folder};
 use crate::loops::{HiddenProgress, curve, finished, roll_back};
-use crate::rollout::{Remote, RolloutFixture, settings, summarised};
+use crate::rollout::{Remote, RolloutFixture, ids_of, settings, summarised};
 use agents::guide::channel::OnLost;
 use agents::guide::export::{ExportSettings, export};
 use agents::guide::person::{LockstepPerson, PersonRules};
 use agents::guide::store::{Store, list_conversations};
 use agents::guide::transcript::Transcript;
-use agents::summary::REQUEST;
+use agents::summary::{REQUEST, summarised_prompt};
 use agents::trajectory::{self, EpisodeEnding, Source, Trajectory};
 use fs_err as fs;
-use rl::generate::{Generator, NativeGenerator};
+use rl::generate::NativeGenerator;
 use rl::model::{Packed, save_folder};
 use rl::rollout::{ContextOverflow, RolloutGuide, RolloutSettings};
 use rl::run::settings::Validate as _;
@@ -27,23 +27,48 @@ use tch::{Device, Kind, Tensor};
 /// What sampler and trainer may differ by.
 const TOLERANCE: f64 = 1e-4;
 
-/// A fixture in which the request for a summary takes few tokens, as it does of a real vocabulary.
+/// A fixture in which the request for a summary, and what a summary stands in, take few tokens, as they do
+/// of a real vocabulary.
 fn fixture(every: usize) -> RolloutFixture {
-    RolloutFixture::with_vocabulary(every, 1200, &[REQUEST])
+    RolloutFixture::with_vocabulary(every, 1200, &[REQUEST, &summarised_prompt("", "")])
 }
 
-/// Summarises where the prompt and some turns fill the context.
-fn summarising(scene: &RolloutFixture, room: usize) -> RolloutSettings {
-    let prompt = scene.prompt_tokens();
-    RolloutSettings { context_overflow: ContextOverflow::Summarise, ..settings(prompt + room) }
+type Played = Vec<(Trajectory, Vec<Vec<i64>>)>;
+
+/// Summarises where the prompt and some turns fill the context: `share` of what the longest episode
+/// takes behind its prompt.
+fn summarising(share: f64, play: &dyn Fn(&RolloutSettings) -> Played) -> RolloutSettings {
+    let settings = |context, context_overflow| RolloutSettings {
+        turn_tokens: 30,
+        context_overflow,
+        ..settings(context)
+    };
+    let played = play(&settings(4000, ContextOverflow::End));
+    let longest = played.iter().map(|(_, contexts)| contexts[0].len()).max().unwrap();
+    let prompts = played.iter().map(|(trajectory, _)| ids_of(&trajectory.segments[..2]).len());
+    let prompt = prompts.max().unwrap();
+    let room = ((longest - prompt) as f64 * share) as usize;
+    settings(prompt + room, ContextOverflow::Summarise)
 }
 
-fn play(
+/// Plays with the fixture's model.
+fn sampled(scene: &RolloutFixture, settings: &RolloutSettings) -> Played {
+    let mut generator = NativeGenerator::new(&scene.model, settings.capacity());
+    let rollout = scene.play_with(&mut generator, settings, 600, None, None).unwrap();
+    rollout.played.into_iter().map(summarised).collect()
+}
+
+/// Plays with a generator that says the same in every turn.
+fn steady(
     scene: &RolloutFixture,
-    generator: &mut dyn Generator,
     settings: &RolloutSettings,
-) -> Vec<(Trajectory, Vec<Vec<i64>>)> {
-    let rollout = scene.play_with(generator, settings, 600, None, None).unwrap();
+    guide: Option<RolloutGuide<'_>>,
+) -> Played {
+    let end = scene.tokenizer.control().end_of_turn;
+    let turn = [scene.tokenizer.encode("turn").unwrap(), vec![end]].concat();
+    let mut generator = Remote::new(&turn, u64::MAX);
+    generator.capacity = settings.max_model_len;
+    let rollout = scene.play_with(&mut generator, settings, 600, None, guide).unwrap();
     rollout.played.into_iter().map(summarised).collect()
 }
 
@@ -63,9 +88,8 @@ fn log_probs(scene: &RolloutFixture, sequence: &TrainSequence) -> Vec<f64> {
 #[test]
 fn every_sampled_token_of_a_summarised_episode_is_trained_on_once() {
     let scene = fixture(8);
-    let settings = summarising(&scene, 700);
-    let mut generator = NativeGenerator::new(&scene.model, settings.capacity());
-    let played = play(&scene, &mut generator, &settings);
+    let settings = summarising(0.6, &|settings| sampled(&scene, settings));
+    let played = sampled(&scene, &settings);
     assert!(played.iter().any(|(trajectory, _)| trajectory.summaries.len() > 1));
     for (trajectory, contexts) in &played {
         let sequences = TrainSequence::from_rollout(trajectory);
@@ -100,14 +124,10 @@ fn every_sampled_token_of_a_summarised_episode_is_trained_on_once() {
 
 #[test]
 fn context_that_has_no_room_for_a_summary_ends_the_episode() {
-    let scene = fixture(0);
-    let end = scene.tokenizer.control().end_of_turn;
-    let turn = [scene.tokenizer.encode("turn").unwrap(), vec![end]].concat();
-    // A first reply fits, a second one does not, and neither does what asks for a summary.
-    let settings = summarising(&scene, 240);
-    let mut generator = Remote::new(&turn, u64::MAX);
-    generator.capacity = settings.max_model_len;
-    for (trajectory, contexts) in play(&scene, &mut generator, &settings) {
+    // What asks for a summary takes more tokens than half of an episode.
+    let scene = RolloutFixture::new(0);
+    let settings = summarising(0.5, &|settings| steady(&scene, settings, None));
+    for (trajectory, contexts) in steady(&scene, &settings, None) {
         assert_eq!(trajectory.ending, EpisodeEnding::Tokens);
         assert!(trajectory.summaries.is_empty() && trajectory.omissions.is_empty());
         let sequences = TrainSequence::from_rollout(&trajectory);
@@ -119,18 +139,16 @@ fn context_that_has_no_room_for_a_summary_ends_the_episode() {
 #[test]
 fn people_see_the_summaries_of_a_policy_and_exports_have_what_it_read() {
     let scene = fixture(0);
-    let end = scene.tokenizer.control().end_of_turn;
-    let turn = [scene.tokenizer.encode("turn").unwrap(), vec![end]].concat();
     let folder = Folder::new();
-    let store = Arc::new(Store::open(&folder.path("store")).unwrap());
-    let rules = PersonRules::from_toml(ANN).unwrap();
-    let person = LockstepPerson::new(store, rules, OnLost::Continue).unwrap();
-    let settings = summarising(&scene, 2000);
-    let mut generator = Remote::new(&turn, u64::MAX);
-    generator.capacity = settings.max_model_len;
-    let guide = RolloutGuide { source: &person, turns: 12, feedback: None };
-    let rollout = scene.play_with(&mut generator, &settings, 600, None, Some(guide)).unwrap();
-    let played: Vec<_> = rollout.played.into_iter().map(summarised).collect();
+    let guided = |settings: &RolloutSettings, store: &str| {
+        let store = Arc::new(Store::open(&folder.path(store)).unwrap());
+        let rules = PersonRules::from_toml(ANN).unwrap();
+        let person = LockstepPerson::new(store, rules, OnLost::Continue).unwrap();
+        let guide = RolloutGuide { source: &person, turns: 12, feedback: None };
+        steady(&scene, settings, Some(guide))
+    };
+    let settings = summarising(0.6, &|settings| guided(settings, "whole"));
+    let played = guided(&settings, "store");
     assert!(played.iter().any(|(trajectory, _)| !trajectory.summaries.is_empty()));
     assert!(played.iter().any(|(trajectory, _)| !trajectory.guidance.is_empty()));
 
@@ -200,7 +218,10 @@ fn training_on_summarised_episodes_resumes_to_the_bit() {
     };
     // A policy that knows nothing earns the same in every episode: only this pulls.
     settings.kl.beta = 0.1;
-    settings.rollout = RolloutSettings { deterministic: true, ..summarising(&scene, 700) };
+    settings.rollout = RolloutSettings {
+        deterministic: true,
+        ..summarising(0.6, &|settings| sampled(&scene, settings))
+    };
     settings.rules.episode.budget.turns = 10;
     let settings = settings.check().unwrap();
     let run = |name: &str| {
@@ -215,7 +236,7 @@ fn training_on_summarised_episodes_resumes_to_the_bit() {
     let episodes = trajectory::read(&folder.path("straight/episodes/step-000001.jsonl")).unwrap();
     let summaries: usize = episodes.iter().map(|episode| episode.summaries.len()).sum();
     assert!(summaries > 0);
-    let line = &straight.0[1];
+    let line = straight.0.iter().find(|line| line["step"] == 1).unwrap();
     assert_eq!(line["summaries"].as_f64().unwrap(), summaries as f64 / 4.0, "{line}");
     assert!(line["log_prob_gap"].as_f64().unwrap() < TOLERANCE, "{line}");
 
