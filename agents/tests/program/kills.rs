@@ -16,11 +16,11 @@ fn number(given: Result<String, VarError>, default: u64) -> u64 {
 }
 
 fn steps() -> u64 {
-    number(std::env::var("SEARCH_STEPS"), 10)
+    number(std::env::var("SEARCH_STEPS"), 8)
 }
 
 pub(crate) fn kills() -> u64 {
-    number(std::env::var("SEARCH_KILLS"), 3)
+    number(std::env::var("SEARCH_KILLS"), 2)
 }
 
 fn agents(scaffold: &str, task: &Utf8Path, out: &Utf8Path) -> Command {

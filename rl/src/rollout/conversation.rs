@@ -79,9 +79,9 @@ impl RolloutConversation {
         (self.shown_from..self.segments.len()).filter(is_turn).collect()
     }
 
-    /// What asks for a summary of the older half of the turns that are shown, in the place of the reply
-    /// that has no room. `None` of a single turn. `request` are the tokens of [`REQUEST`] as a message,
-    /// and `invitation` those that invite to a turn.
+    /// What asks for a summary of the older half of the turns that are shown; a single one has none, and
+    /// gives back the reply that has no room. `request` are the tokens of [`REQUEST`] as a message, and
+    /// `invitation` those that invite to a turn.
     pub(super) fn summary_question(
         &self,
         request: &[i64],
@@ -128,6 +128,14 @@ impl RolloutConversation {
         reply
     }
 
+    /// Takes back a reply for which there is no room, also if summaries were written to make some.
+    pub(super) fn take_back(&mut self, reply: &LaidOutReply) {
+        self.segments.truncate(reply.from);
+        let summaries = self.summaries.iter_mut().map(|summary| &mut summary.before);
+        let omissions = self.omissions.iter_mut().map(|omission| &mut omission.before);
+        summaries.chain(omissions).for_each(|before| *before = (*before).min(reply.from));
+    }
+
     /// Whether a turn was taken after the last summary, or there is none.
     pub(super) fn has_turn_since_summary(&self) -> bool {
         let Some(summary) = self.summaries.last() else { return true };
@@ -153,7 +161,7 @@ impl RolloutConversation {
         segments.iter().map(|index| self.segments[*index].ids.len()).sum()
     }
 
-    /// The tokens that the policy still sees. Without summaries, where a turn was left out and advice that came after it
+    /// The tokens that the policy still sees. Where a turn was left out and advice that came after it
     /// stays, the invitation to that turn goes as well, which `invitation` are the tokens of.
     pub(super) fn seen_ids(&self, invitation: &[i64]) -> Vec<i64> {
         if !self.summaries.is_empty() {
@@ -282,6 +290,30 @@ mod tests {
         assert_eq!(surplus(39, &[&[4, 5], &[8, 9]]), [2, 3, 6, 7]);
         let (short, records) = conversation(&[true]);
         assert_eq!(short.surplus(&records, 5), [0; 0]);
+    }
+
+    #[test]
+    fn reply_that_has_no_room_after_a_summary_is_no_part_of_the_conversation() {
+        let (mut long, _) = conversation(&[false; 5]);
+        // The last reply, of six tokens, is what has no room.
+        let reply = LaidOutReply { from: 11, advice: Vec::new() };
+        let asked = long.summary_question(&[7, 8, 9], &[9], reply).ok().unwrap();
+        assert_eq!((&asked.replaces[..], asked.shown_from), (&[2, 3, 4, 5][..], 6));
+        assert_eq!(asked.prompt.len(), 10 + 20 - 1 + 3, "the prompt, two turns, the request");
+        let reply =
+            long.take_summary(asked, ("so far".into(), &[1, 2], vec![-0.5; 2]), &[4, 9], &[9]);
+        assert_eq!(long.seen_ids(&[9]).len(), 2 + 30);
+        assert_eq!((long.left_out(), long.has_turn_since_summary()), (vec![0, 1], false));
+        assert_eq!((long.summaries[0].before, long.omissions[0].before), (12, 12));
+        long.take_back(&reply);
+        assert_eq!(
+            (long.segments.len(), long.summaries[0].before, long.omissions[0].before),
+            (11, 11, 11)
+        );
+        // One turn is not summarised.
+        let (short, _) = conversation(&[false]);
+        let reply = LaidOutReply { from: 3, advice: Vec::new() };
+        assert!(short.summary_question(&[7, 8, 9], &[9], reply).is_err());
     }
 
     #[test]

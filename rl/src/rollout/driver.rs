@@ -596,7 +596,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         if !has_tokens || tokens >= capacity {
             // There is no room for the reply: the conversation is as long as it can be, and the
             // reply no part of it. Advice that came with it is late.
-            self.conversations[job].segments.truncate(reply.from);
+            self.conversations[job].take_back(&reply);
             return self.end(job, EpisodeEnding::Tokens, workers);
         }
         let turn = self.turn(job);
@@ -674,7 +674,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
             let context = self.generator.end(id_of(job))?;
             match conversation.asked.take() {
                 // What it was to make room for is no part of the conversation, nor is what is there of it.
-                Some(asked) => conversation.segments.truncate(asked.reply.from),
+                Some(asked) => conversation.take_back(&asked.reply),
                 None if conversation.has_turn_since_summary() => {
                     conversation.contexts.push(context)
                 }

@@ -183,12 +183,7 @@ fn people_see_the_summaries_of_a_policy_and_exports_have_what_it_read() {
             sequences.iter().zip(TrainSequence::from_rollout(trajectory)).zip(contexts)
         {
             // Behind the last turn an export has the reply that had no room.
-            assert!(
-                sequence.ids.starts_with(context),
-                "{}\n--\n{}",
-                scene.tokenizer.decode(&sequence.ids).unwrap(),
-                scene.tokenizer.decode(context).unwrap()
-            );
+            assert!(sequence.ids.starts_with(context));
             assert_eq!(sequence.trained[..context.len()], own.trained);
             seen += 1;
         }

@@ -85,7 +85,7 @@ fn reasons(entries: &[Entry]) -> BTreeMap<(String, String), usize> {
 }
 
 #[test]
-fn three_slots_in_four_become_tasks_that_verify_without_python() {
+fn three_slots_in_four_become_tasks_that_verify_without_python_and_order_solvers() {
     let corpus = CodedCorpus::new(&MODALITIES);
     // A few stories of these kinds have items that no generator serves; they are made by rules.
     let mut entries = entries(&corpus.path);
@@ -131,11 +131,10 @@ fn three_slots_in_four_become_tasks_that_verify_without_python() {
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     let expected = format!("{accepted} of {accepted} generators draw the kept rows again");
     assert!(text.contains(&expected), "{text}");
+    scripted_solvers_keep_their_order(&corpus);
 }
 
-#[test]
-fn scripted_solvers_keep_their_order_on_generated_tasks() {
-    let corpus = CodedCorpus::new(&MODALITIES);
+fn scripted_solvers_keep_their_order(corpus: &CodedCorpus) {
     let file = corpus.folder.path().join("calibration.json");
     let mut calibrate = Command::new(env!("CARGO_BIN_EXE_factory"));
     calibrate.args(["calibrate", corpus.path.as_str(), "--split", "train", "--json"]);

@@ -580,6 +580,13 @@ mod tests {
         // One that is no part of the update weighs nothing.
         let shares = batch.shares(&[0], Aggregation::SeqMeanTokenMean);
         assert_eq!(shares.weights, [0.25, 0.0, 0.0, 0.0]);
+        // A summary after which no turn was taken is the last sequence.
+        let ended = &mut batch.trajectories[1];
+        ended.segments.truncate(4);
+        ended.summaries[0].before = 4;
+        let sequences = TrainSequence::from_rollout(ended);
+        let ids: Vec<&[i64]> = sequences.iter().map(|(sequence, _)| &sequence.ids[..]).collect();
+        assert_eq!(ids, [&[1, 2, 3, 4, 6][..], &[1, 2, 3, 4, 5, 8]]);
         // Tokens of any sequence that the engine did not see end the run.
         batch.contexts[2].pop();
         assert!(batch.check_tokens().is_err());
