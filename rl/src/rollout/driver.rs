@@ -576,7 +576,6 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         let mut tokens = conversation.seen_ids(&self.invitation).len();
         let mut omitted = Vec::new();
         match self.shared.settings.context_overflow {
-            ContextOverflow::End => {}
             ContextOverflow::Evict => {
                 let records = self.states.get(&job).map_or(&[][..], EpisodeState::turns);
                 omitted = conversation.surplus(records, room);
@@ -591,7 +590,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
                     Err(single) => reply = single,
                 }
             }
-            ContextOverflow::Summarise => {}
+            ContextOverflow::End | ContextOverflow::Summarise => {}
         }
         if !has_tokens || tokens >= capacity {
             // There is no room for the reply: the conversation is as long as it can be, and the
@@ -676,7 +675,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
                 // What it was to make room for is no part of the conversation, nor is what is there of it.
                 Some(asked) => conversation.take_back(&asked.reply),
                 None if conversation.has_turn_since_summary() => {
-                    conversation.contexts.push(context)
+                    conversation.contexts.push(context);
                 }
                 None => {}
             }

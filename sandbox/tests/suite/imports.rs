@@ -20,7 +20,7 @@ fn modules_are_imported_before_the_first_run_that_may_use_them() {
         return;
     }
     let zygote = zygote_at_rest(&place);
-    let found = |more: &str| place.run(&format!("{LOOK}{more}")).stdout.text().to_string();
+    let found = |more: &str| place.run(&format!("{LOOK}{more}")).stdout.text();
     assert_eq!(found(""), "[]\n");
     assert_eq!(found("import numpy"), "['numpy']\n");
     assert_eq!(found(""), "['numpy']\n", "it stays");
@@ -37,7 +37,7 @@ fn modules_are_imported_before_the_first_run_that_may_use_them() {
 fn several_runs_without_control_groups_have_all_imported_at_the_start() {
     let found = |slots| {
         let options = SandboxOptions { best_tier: IsolationLevel::T2, slots, ..options() };
-        SandboxFixture::with(options).run(LOOK).stdout.text().to_string()
+        SandboxFixture::with(options).run(LOOK).stdout.text()
     };
     assert_eq!(found(2), "['numpy', 'pandas', 'sklearn']\n");
     assert_eq!(found(1), "[]\n");

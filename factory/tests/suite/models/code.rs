@@ -153,7 +153,6 @@ fn scripted_solvers_keep_their_order(corpus: &CodedCorpus) {
     } else {
         wins.is_sorted_by(|below, above| below < above)
     };
-    println!("{text}");
     assert!(is_ordered, "{text}");
 }
 
