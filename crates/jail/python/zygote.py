@@ -332,7 +332,7 @@ class Server:
             self.restock = len(self.spares) < self.spares_wanted
 
     def spare_gone(self, worker):
-        """Somebody ended a spare, or nobody wants it: the next run will find another."""
+        """Removes a spare that was ended or lacks modules; another one is forked in its place."""
         self.spares.remove(worker)
         self.ignore(worker.pidfd)
         self.discard(worker)

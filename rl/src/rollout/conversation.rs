@@ -65,8 +65,8 @@ impl RolloutConversation {
         (0..self.segments.len()).filter(|index| !omitted(index)).collect()
     }
 
-    /// The tokens of all segments before `end` that the policy sees, after the last summary if there is
-    /// one.
+    /// The tokens that the policy sees of all segments before `end`, where there are summaries: those that
+    /// the last one opens with, and the segments behind.
     fn ids_before(&self, end: usize) -> Vec<i64> {
         let opens = self.summaries.last().map_or(&[][..], |summary| &summary.opens);
         let later = self.segments[self.shown_from..end].iter().flat_map(|segment| &segment.ids);
@@ -75,8 +75,7 @@ impl RolloutConversation {
 
     /// The segments of the turns that are shown after the last summary, from the first one on.
     fn shown_turns(&self) -> Vec<usize> {
-        let is_turn = |index: &usize| self.segments[*index].source == Source::Model;
-        (self.shown_from..self.segments.len()).filter(is_turn).collect()
+        (self.shown_from..self.segments.len()).filter(|&index| self.is_turn(index)).collect()
     }
 
     /// What asks for a summary of the older half of the turns that are shown; a single one has none, and
@@ -116,9 +115,8 @@ impl RolloutConversation {
         let mut opens = prompt[..prompt.len() - invitation.len()].to_vec();
         for (index, segment) in self.segments[..shown_from].iter().enumerate() {
             if segment.source == Source::Guide {
-                let invites = self.segments[index + 1].source == Source::Model;
-                let length = segment.ids.len() - if invites { invitation.len() } else { 0 };
-                opens.extend(segment.ids[..length].iter().copied().map(i64::from));
+                let ids = self.uninviting(index, invitation);
+                opens.extend(ids.iter().copied().map(i64::from));
             }
         }
         opens.extend_from_slice(invitation);
@@ -139,17 +137,15 @@ impl RolloutConversation {
     /// Whether a turn was taken after the last summary, or there is none.
     pub(super) fn has_turn_since_summary(&self) -> bool {
         let Some(summary) = self.summaries.last() else { return true };
-        let later = self.segments.iter().skip(summary.before);
-        later.into_iter().any(|segment| segment.source == Source::Model)
+        (summary.before..self.segments.len()).any(|index| self.is_turn(index))
     }
 
     /// The summaries that were written since the turn before the last, as people are told of them.
     pub(super) fn told_summaries(&self) -> Vec<TurnSummary> {
         let last = self.segments.len() - 1;
-        let turn = |index: &usize| self.segments[*index].source == Source::Model;
         let new = self.summaries.iter().filter(|summary| summary.before == last);
         new.map(|summary| TurnSummary {
-            replaces: self.turns_of(summary.replaces.iter().filter(|index| turn(index))),
+            replaces: self.turns_of(summary.replaces.iter().filter(|index| self.is_turn(**index))),
             request: REQUEST.to_owned(),
             text: summary.text.clone(),
         })
@@ -161,6 +157,29 @@ impl RolloutConversation {
         segments.iter().map(|index| self.segments[*index].ids.len()).sum()
     }
 
+    /// Whether a segment is a turn of the policy.
+    fn is_turn(&self, index: usize) -> bool {
+        self.segments.get(index).is_some_and(|segment| segment.source == Source::Model)
+    }
+
+    /// The tokens of a segment without the invitation to the turn after it, if one follows.
+    fn uninviting(&self, index: usize, invitation: &[i64]) -> &[u32] {
+        let ids = &self.segments[index].ids;
+        let invited = if self.is_turn(index + 1) { invitation.len() } else { 0 };
+        &ids[..ids.len() - invited]
+    }
+
+    /// How many tokens the policy still sees.
+    pub(super) fn seen_tokens(&self) -> usize {
+        match self.summaries.last() {
+            None => self.tokens(&self.seen()),
+            Some(summary) => {
+                let later = self.segments[self.shown_from..].iter();
+                summary.opens.len() + later.map(|segment| segment.ids.len()).sum::<usize>()
+            }
+        }
+    }
+
     /// The tokens that the policy still sees. Where a turn was left out and advice that came after it
     /// stays, the invitation to that turn goes as well, which `invitation` are the tokens of.
     pub(super) fn seen_ids(&self, invitation: &[i64]) -> Vec<i64> {
@@ -170,13 +189,12 @@ impl RolloutConversation {
         let seen = self.seen();
         let mut ids = Vec::with_capacity(self.tokens(&seen));
         for (place, &index) in seen.iter().enumerate() {
-            let of_segment = &self.segments[index].ids;
-            let source = |index: usize| self.segments.get(index).map(|segment| segment.source);
-            let invites = source(index + 1) == Some(Source::Model);
-            let next = seen.get(place + 1).and_then(|&next| source(next));
-            let is_idle = invites && next == Some(Source::Guide);
-            let length = of_segment.len() - if is_idle { invitation.len() } else { 0 };
-            ids.extend(of_segment[..length].iter().copied().map(i64::from));
+            let next = seen.get(place + 1).map(|&next| self.segments[next].source);
+            let of_segment = match next {
+                Some(Source::Guide) => self.uninviting(index, invitation),
+                _ => &self.segments[index].ids,
+            };
+            ids.extend(of_segment.iter().copied().map(i64::from));
         }
         ids
     }

@@ -573,13 +573,13 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         let room = capacity.saturating_sub(self.shared.settings.turn_room());
         let has_tokens = self.tokens_left(job) > 0;
         let conversation = &self.conversations[job];
-        let mut tokens = conversation.seen_ids(&self.invitation).len();
+        let mut tokens = conversation.seen_tokens();
         let mut omitted = Vec::new();
         match self.shared.settings.context_overflow {
             ContextOverflow::Evict => {
                 let records = self.states.get(&job).map_or(&[][..], EpisodeState::turns);
                 omitted = conversation.surplus(records, room);
-                tokens = conversation.tokens(&conversation.seen()) - conversation.tokens(&omitted);
+                tokens -= conversation.tokens(&omitted);
             }
             ContextOverflow::Summarise if tokens > room && has_tokens => {
                 match conversation.summary_question(&self.request, &self.invitation, reply) {

@@ -249,7 +249,7 @@ impl Tokenizer {
         let expected = inner.encode_fast(layout.as_str(), false).map_err(TokenizerError::Encode)?;
         inner.set_encode_special_tokens(true);
         let tokenizer = Self { inner, control, finder, special, files: Arc::new(files) };
-        if tokenizer.encode_with_control(&layout, None)? != signed(expected.get_ids()) {
+        if tokenizer.encode_with_control(&layout, None)? != signed_ids(expected.get_ids()) {
             return Err(unusable("joins control tokens with the text beside them"));
         }
         Ok(tokenizer)
@@ -283,7 +283,7 @@ impl Tokenizer {
     /// [`TokenizerError::Encode`].
     pub fn encode(&self, text: &str) -> Result<Vec<i64>, TokenizerError> {
         let encoding = self.inner.encode_fast(text, false).map_err(TokenizerError::Encode)?;
-        Ok(signed(encoding.get_ids()))
+        Ok(signed_ids(encoding.get_ids()))
     }
 
     /// The ids of text in which control tokens count, as transformers reads it. A `mark` inside
@@ -362,7 +362,8 @@ impl Tokenizer {
     }
 }
 
-fn signed(ids: &[u32]) -> Vec<i64> {
+/// Token ids as libtorch has them.
+pub(crate) fn signed_ids(ids: &[u32]) -> Vec<i64> {
     ids.iter().map(|&id| i64::from(id)).collect()
 }
 
@@ -582,7 +583,7 @@ mod tests {
             let mut library = TOKENIZER.inner.clone();
             library.set_encode_special_tokens(false);
             let expected = library.encode_fast(text.as_str(), false).unwrap();
-            prop_assert_eq!(TOKENIZER.encode_with_control(&text, None).unwrap(), signed(expected.get_ids()));
+            prop_assert_eq!(TOKENIZER.encode_with_control(&text, None).unwrap(), signed_ids(expected.get_ids()));
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::run::settings::{SettingsError, require};
 use crate::text::template::{
     ChatMessage, ChatRole, ChatTemplate, ChatTemplateOptions, TemplateError, opening,
 };
-use crate::text::tokenizer::Tokenizer;
+use crate::text::tokenizer::{Tokenizer, signed_ids};
 use crate::train::loss;
 use agents::guide::export::Sample;
 use agents::trajectory::{Segment, Source, Trajectory, TurnRecord};
@@ -159,14 +159,14 @@ impl TrainSequence {
         let (system, user) = (prompt.next(), prompt.next());
         // Messages that the next turn answers.
         let mut messages = opening(system.map_or("", |text| text), user.map_or("", |text| text));
-        let (mut turn, mut prompts) = (0, 0);
+        let mut turn = 0;
         for segment in &trajectory.segments {
             match segment.source {
-                // Behind the first two a prompt asks for something else, such as a summary.
-                Source::Prompt if prompts > 1 => {
+                // Behind the first turn a prompt asks for something else, such as a summary.
+                Source::Prompt if turn > 0 => {
                     messages.push(ChatMessage::new(ChatRole::User, &segment.text));
                 }
-                Source::Prompt => prompts += 1,
+                Source::Prompt => (),
                 Source::Model => {
                     if turn == 0 {
                         let prompt = std::mem::take(&mut messages);
@@ -253,11 +253,6 @@ impl TrainSequence {
     fn read_length(&self) -> usize {
         self.target_positions().last().unwrap_or(0)
     }
-}
-
-/// Token ids as libtorch has them.
-fn signed_ids(ids: &[u32]) -> Vec<i64> {
-    ids.iter().copied().map(i64::from).collect()
 }
 
 /// Groups the `wanted` samples into micro-batches of at most `budget` tokens, or of one sample that

@@ -5,6 +5,7 @@
 //! A good end does not praise a bad step. The mask is made from the verdicts when a batch is made, and
 //! stored nowhere. It is made twice, in two ways that share nothing but the verdicts, and compared.
 
+use crate::text::tokenizer::signed_ids;
 use crate::train::batch::TrainSequence;
 use agents::guide::event::{TurnPart, Verdict};
 use agents::guide::verdicts::{Trained, VerdictRecord, VerdictSource, Verdicts};
@@ -78,7 +79,7 @@ impl Lesson {
         let (mut sample, mut log_probs) = (TrainSequence::default(), Vec::new());
         let (mut turn, mut dropped) = (0, 0);
         for segment in &trajectory.segments {
-            let ids: Vec<i64> = segment.ids.iter().copied().map(i64::from).collect();
+            let ids = signed_ids(&segment.ids);
             let is_sampled = segment.source == Source::Model;
             let is_trained = is_sampled && !credit.spares(verdicts, turn, advantage);
             sample.push(&ids, is_trained);

@@ -13,7 +13,7 @@ use super::batch::write_episodes;
 use crate::rollout::{RolloutGuide, RolloutResult};
 use crate::run::settings::{SettingsError, require};
 use crate::text::template::{ChatTemplate, TemplateError};
-use crate::text::tokenizer::Tokenizer;
+use crate::text::tokenizer::{Tokenizer, signed_ids};
 use crate::train::batch::TrainSequence;
 use agents::guide::advice::unguided_text;
 use agents::guide::channel::OnLost;
@@ -289,8 +289,7 @@ impl Success {
                     is_kept = is_turn && self.verdicts.trained(turn) != Trained::Nothing;
                     turn += 1;
                     if is_kept || !is_excised {
-                        let ids: Vec<i64> = segment.ids.iter().copied().map(i64::from).collect();
-                        sequence.push(&ids, is_kept);
+                        sequence.push(&signed_ids(&segment.ids), is_kept);
                     }
                 }
                 Source::Environment if is_kept || !is_excised => {
