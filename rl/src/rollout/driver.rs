@@ -2,24 +2,24 @@
 //! the workers.
 
 use super::conversation::{AskedSummary, LaidOutReply, RolloutConversation};
+use super::error::RolloutError;
 use super::guided::RolloutGuide;
+use super::result::{Rollout, RolloutResult};
 use super::settings::{ContextOverflow, RolloutSettings};
 use super::unsigned;
 use super::worker::{EpisodeState, WorkerContext, WorkerReply, WorkerRequest, work};
-use crate::generate::engine::{CacheUse, EngineError, TurnEnd, TurnOptions};
+use crate::generate::engine::{TurnEnd, TurnOptions};
 use crate::generate::{ConversationId, Generated, Generator};
 use crate::run::stop::Stop;
 use crate::run::watchdog::{Heartbeat, Phase};
-use crate::text::template::{ChatTemplate, TemplateError};
-use crate::text::tokenizer::{Tokenizer, TokenizerError};
+use crate::text::template::ChatTemplate;
+use crate::text::tokenizer::Tokenizer;
 use agents::guide::guidance::DeliveredGuidance;
 use agents::guide::guided_run::Interrupted;
 use agents::guide::ids::ConversationId as GuideConversation;
 use agents::play::{Conversation, Reply, World};
-use agents::prompt::PromptError;
 use agents::summary::{REQUEST, summarised_prompt};
-use agents::trajectory::{EpisodeEnding, Omission, Segment, Source, Trajectory, TrajectoryError};
-use sandbox::env::EpisodeFault;
+use agents::trajectory::{EpisodeEnding, Omission, Segment, Source, TrajectoryError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,115 +61,6 @@ pub struct EpisodeRequest<'a> {
     pub attempt: u64,
     /// The random stream of its draws; each turn has a child stream of its own.
     pub stream: Stream,
-}
-
-/// The result of one episode.
-#[derive(Debug)]
-pub enum RolloutResult {
-    /// The episode ended: its trajectory, and all its tokens as the engine saw them.
-    Finished {
-        /// The trajectory with its reward.
-        trajectory: Box<Trajectory>,
-        /// All token ids that the engine saw, in order. Where the conversation was summarised, those
-        /// before each summary, of each summary and after the last one, in this order.
-        contexts: Vec<Vec<i64>>,
-    },
-    /// An infrastructure error ended the episode. It has no reward.
-    Fault {
-        /// The task of the episode.
-        task: TaskId,
-        /// The infrastructure error.
-        fault: EpisodeFault,
-    },
-}
-
-impl RolloutResult {
-    /// The trajectory of an episode that ended.
-    ///
-    /// # Errors
-    /// The fault, if an infrastructure error ended the episode.
-    pub fn trajectory(&self) -> Result<&Trajectory, &EpisodeFault> {
-        match self {
-            Self::Finished { trajectory, .. } => Ok(trajectory),
-            Self::Fault { fault, .. } => Err(fault),
-        }
-    }
-}
-
-/// The results of all jobs.
-#[derive(Debug)]
-pub struct Rollout {
-    /// The result of each job, in the order of the jobs.
-    pub played: Vec<RolloutResult>,
-    /// The name of each job's conversation with people, in the same order; `None` of an unguided one.
-    pub conversations: Vec<Option<GuideConversation>>,
-    /// The statistics of the engine's KV cache.
-    pub cache: CacheUse,
-}
-
-/// Why a rollout failed.
-#[derive(Debug, thiserror::Error)]
-pub enum RolloutError {
-    /// The prompt of a task could not be written.
-    #[error("failed to write the prompt of task `{task}`")]
-    Prompt {
-        /// The task whose prompt it is.
-        task: TaskId,
-        /// The error of the prompt.
-        #[source]
-        source: PromptError,
-    },
-    /// A prompt does not fit into the context.
-    #[error(
-        "failed to start an episode on task `{task}`; raise `rollout.max_model_len`, or use the brief prompt"
-    )]
-    Admit {
-        /// The task whose prompt it is.
-        task: TaskId,
-        /// The error of the engine.
-        #[source]
-        source: EngineError,
-    },
-    /// The engine failed to generate a turn.
-    #[error("failed to generate")]
-    Engine(#[from] EngineError),
-    /// The chat template cannot be applied.
-    #[error(transparent)]
-    Template(#[from] TemplateError),
-    /// Text could not be encoded, or tokens not decoded.
-    #[error(transparent)]
-    Tokenizer(#[from] TokenizerError),
-    /// The caller could not store an episode.
-    #[error(transparent)]
-    Store(#[from] TrajectoryError),
-    /// No name for the conversation of a guided episode.
-    #[error("failed to name a conversation")]
-    Name(#[source] std::io::Error),
-    /// There is no guide, and episodes are not to go on without.
-    #[error("an episode on task `{task}` cannot go on")]
-    Guide {
-        /// The task of the episode.
-        task: TaskId,
-        /// Why not.
-        #[source]
-        source: Interrupted,
-    },
-    /// The user asked the run to stop.
-    #[error("stopped on request")]
-    Stopped,
-    /// Weights changed during a rollout.
-    #[error(
-        "a turn was sampled with version {found} of the weights, and the rollout began with version {expected}"
-    )]
-    Version {
-        /// The version when the rollout began.
-        expected: u64,
-        /// The version that a turn was sampled with.
-        found: u64,
-    },
-    /// A worker thread panicked.
-    #[error("a worker panicked while playing task `{0}`; this is a bug")]
-    Worker(TaskId),
 }
 
 /// Sets the number of libtorch threads until this value is dropped.

@@ -10,15 +10,17 @@
 mod conversation;
 mod driver;
 pub mod episodes;
+mod error;
 pub mod fleet;
 mod guided;
+mod result;
 mod settings;
 mod worker;
 
-pub use driver::{
-    EpisodeRequest, Policy, Rollout, RolloutContext, RolloutError, RolloutResult, rollout,
-};
+pub use driver::{EpisodeRequest, Policy, RolloutContext, rollout};
+pub use error::RolloutError;
 pub use guided::{GuideSettings, RolloutGuide};
+pub use result::{Rollout, RolloutResult};
 pub use settings::{ContextOverflow, RolloutSettings};
 
 /// Token ids as trajectories have them.

@@ -27,8 +27,8 @@ use tokio::sync::watch;
 
 /// Time without an event after which the stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// Events that are read at a time.
-const BATCH: usize = 200;
+/// Events that are read at a time. Few, as each person has so many in memory who opens a long run.
+const BATCH: usize = 50;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
