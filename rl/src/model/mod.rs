@@ -6,6 +6,7 @@ mod cpu;
 mod cpu_linear;
 mod drawn;
 mod feed_forward;
+mod fresh;
 mod gradients;
 mod head;
 mod kv_cache;
@@ -23,6 +24,7 @@ mod whole_linear;
 
 pub use config::{ConfigError, Family, Mixture, Qwen3Config, RopeScaling, Yarn};
 pub use cpu_linear::CpuLinear;
+pub use fresh::InitialAttention;
 pub use gradients::Gradients;
 pub use head::HeadPass;
 pub use kv_cache::{CacheRows, CacheShape, KvCache};

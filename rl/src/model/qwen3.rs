@@ -27,9 +27,7 @@ use super::lora::{Lora, MakeAdapter};
 use super::onednn::PackedWeight;
 use super::packed::Packed;
 use super::rope::Rope;
-use rand_distr::{Distribution, StandardNormal};
 use std::collections::BTreeMap;
-use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 
 pub(super) fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Tensor {
@@ -275,40 +273,6 @@ impl Qwen3 {
             return Err(LoadError::Kind(kind));
         }
         Self::build(config, kind, device, &mut |name, shape| weights.tensor(name, shape))
-    }
-
-    /// A model with fresh weights: gains of one, biases of zero, everything else normal with the
-    /// configured spread. Each weight has its own stream, so the same stream gives the same model anywhere.
-    pub fn random(config: &Qwen3Config, kind: Kind, device: Device, stream: Stream) -> Self {
-        let built = Self::build(config, kind, device, &mut |name, shape| {
-            if name.ends_with("norm.weight") {
-                return Ok(Tensor::ones(shape, (Kind::Float, Device::Cpu)));
-            }
-            if name.ends_with("bias") {
-                return Ok(Tensor::zeros(shape, (Kind::Float, Device::Cpu)));
-            }
-            let spread = config.initializer_range * Self::shrink(config, name);
-            let mut rng = stream.child(name).rng();
-            let count = usize::try_from(shape.iter().product::<i64>()).unwrap_or(0);
-            let values: Vec<f32> = (0..count)
-                .map(|_| {
-                    let draw: f64 = StandardNormal.sample(&mut rng);
-                    #[expect(clippy::cast_possible_truncation, reason = "weights are f32")]
-                    let value = (draw * spread) as f32;
-                    value
-                })
-                .collect();
-            Ok(Tensor::from_slice(&values).view(shape))
-        });
-        built.expect("fresh weights have the shapes they were asked for")
-    }
-
-    /// The factor of a fresh weight's standard deviation: matrices that write into the residual
-    /// stream are scaled down by the number of writers (Radford et al. 2019, §2.3), so that its
-    /// variance does not grow with depth.
-    pub(super) fn shrink(config: &Qwen3Config, name: &str) -> f64 {
-        let residual = name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight");
-        if residual { 1.0 / (2.0 * config.num_hidden_layers as f64).sqrt() } else { 1.0 }
     }
 
     pub(super) fn build(

@@ -141,9 +141,7 @@ fn prepare(
             policy::open_to_train(folder, settings.lora.as_ref(), kind, device, stream)?
         }
         (None, PolicySource::BuiltIn(shape)) => {
-            let pieces = settings.pieces(*shape);
-            let vocabulary = (settings.vocab_size, settings.rules.tool_call_format);
-            fresh(*shape, &examples.train, pieces, vocabulary, device, root.child("weights"))?
+            fresh(*shape, &examples.train, settings, device, root.child("weights"))?
         }
     };
     let samples = Samples::new(&examples, settings, &ChatTemplate::new(&tokenizer)?)?;

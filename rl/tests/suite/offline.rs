@@ -5,7 +5,7 @@ use crate::loops::{HiddenProgress, checkpoints, curve, finished, roll_back};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use rl::checkpoint::source::{BuiltIn, PolicySource};
-use rl::model::Weights;
+use rl::model::{InitialAttention, Weights};
 use rl::run::settings::Validate as _;
 use rl::run::stop::Stop;
 use rl::train::prefer::{self, PreferError, PreferSettings};
@@ -119,6 +119,22 @@ fn runs_end_early_without_gain_and_at_their_limits() {
     let epochs: Vec<u64> = lines.iter().map(|line| line["epoch"].as_u64().unwrap()).collect();
     assert_eq!(epochs, [0, 0, 0], "three batches of twelve examples");
     assert!(lines.iter().all(|line| line["eval_loss"].is_null()));
+}
+
+#[test]
+fn attention_begins_as_it_is_set_and_in_new_policies_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = Utf8Path::from_path(dir.path()).unwrap();
+    let plain = SftSettings { max_steps: 1, validation_share: 0.0, ..settings(examples(dir)) };
+    let equal = SftSettings { initial_attention: InitialAttention::EqualTokens, ..plain.clone() };
+    let [(), ()] = [(&plain, "plain"), (&equal, "equal")].map(|(settings, name)| {
+        imitate(settings, &dir.join(name));
+    });
+    let losses = ["plain", "equal"].map(|name| curve(&dir.join(name))[0]["loss"].clone());
+    assert!(losses[0].is_number() && losses[1].is_number() && losses[0] != losses[1], "{losses:?}");
+    let trained = SftSettings { model: dir.join("plain").into_string(), ..equal };
+    let refused = trained.check().unwrap_err().to_string();
+    assert!(refused.contains("`initial_attention`") && refused.contains("tiny"), "{refused}");
 }
 
 #[test]

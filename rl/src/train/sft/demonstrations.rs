@@ -8,7 +8,7 @@ use crate::checkpoint::source::BuiltIn;
 use crate::model::{Qwen3, Qwen3Config};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
-use crate::text::tokenizer::{Pieces, Tokenizer, TokenizerError};
+use crate::text::tokenizer::{Tokenizer, TokenizerError};
 use crate::world::{self, TrainingItems};
 use agents::grammar::ToolCallFormat;
 use agents::guide::export::{Sample, read_samples};
@@ -246,18 +246,19 @@ fn write(path: &Utf8Path, demonstrations: &[Trajectory]) -> Result<(), SftError>
     Ok(files::write_atomic(path, &lines)?)
 }
 
-/// A policy of a built-in shape with random weights and a tokenizer trained on the demonstrations,
-/// whose calls are in `format`.
+/// A policy of a built-in shape with fresh weights and a tokenizer trained on the demonstrations, as the
+/// settings have both.
 pub(super) fn fresh(
     shape: BuiltIn,
     examples: &[NamedExample],
-    pieces: Pieces,
-    (vocab_size, format): (usize, ToolCallFormat),
+    settings: &SftSettings,
     device: Device,
     stream: Stream,
 ) -> Result<(Qwen3, Tokenizer), TokenizerError> {
     let texts: Vec<String> = examples.iter().flat_map(|it| it.example.texts()).collect();
-    let tokenizer = Tokenizer::train_for(&texts, vocab_size, pieces, format)?;
+    let SftSettings { vocab_size, initial_attention: attention, .. } = *settings;
+    let format = settings.rules.tool_call_format;
+    let tokenizer = Tokenizer::train_for(&texts, vocab_size, settings.pieces(shape), format)?;
     let control = tokenizer.control();
     let size = i64::try_from(tokenizer.vocab_size()).unwrap_or(i64::MAX);
     let (end_of_turn, end_of_text) = (control.end_of_turn, control.end_of_text);
@@ -265,5 +266,5 @@ pub(super) fn fresh(
         BuiltIn::Tiny => Qwen3Config::tiny(size, end_of_turn, end_of_text),
         BuiltIn::Small => Qwen3Config::small(size, end_of_turn, end_of_text),
     };
-    Ok((Qwen3::random(&config, Kind::Float, device, stream), tokenizer))
+    Ok((Qwen3::fresh(&config, attention, Kind::Float, device, stream), tokenizer))
 }

@@ -1,7 +1,7 @@
 //! The settings of `rl sft`.
 
 use crate::checkpoint::source::BuiltIn;
-use crate::model::LoraSettings;
+use crate::model::{InitialAttention, LoraSettings};
 use crate::optim::AdamConfig;
 use crate::run::settings::{SettingsError, Validate, is_nowhere, require};
 use crate::text::tokenizer::Pieces;
@@ -105,6 +105,7 @@ fn is_fifty(count: &u64) -> bool {
 /// | `early_stopping_patience` | 0 | early stopping: validations without gain until the run ends; 0 for none |
 /// | `max_steps` | 0 | most updates; 0 for all of `epochs` |
 /// | `vocab_size` | 3000 | tokens of a tiny policy's vocabulary |
+/// | `initial_attention` | `random` | what the attention of a new `tiny` or `small` policy looks at: nothing in particular, or `equal_tokens` |
 /// | `epochs` | 8; small: 6 | passes over the episodes |
 /// | `batch` | 16 | episodes per update |
 /// | `learning_rate` | 3e-3 | peak learning rate |
@@ -195,6 +196,10 @@ pub struct SftSettings {
     pub attempts: u64,
     /// Tokens of a tiny policy's vocabulary.
     pub vocab_size: usize,
+    /// What the attention of a new policy of a built-in shape looks at before it is trained.
+    #[serde(default, skip_serializing_if = "InitialAttention::is_random")]
+    #[schemars(!skip_serializing_if)]
+    pub initial_attention: InitialAttention,
     /// Passes over the episodes.
     pub epochs: u64,
     /// Batch size: episodes per update; at least 1.
@@ -255,6 +260,7 @@ impl SftSettings {
             },
             attempts: if scale == Scale::Small { 24 } else { 3 },
             vocab_size: 3000,
+            initial_attention: InitialAttention::Random,
             epochs: match scale {
                 Scale::Tiny => 8,
                 Scale::Small => 6,
@@ -367,6 +373,12 @@ impl Validate for SftSettings {
             "vocab_size",
             &self.vocab_size,
             "at least 300: bytes, tags and some words",
+        )?;
+        require(
+            self.initial_attention.is_random() || BuiltIn::named(&self.model).is_some(),
+            "initial_attention",
+            &"equal_tokens",
+            "left out where the policy is neither `tiny` nor `small`: it has weights already",
         )?;
         require(
             self.learning_rate > 0.0 && self.learning_rate.is_finite(),
