@@ -14,14 +14,9 @@ impl Qwen3 {
         tch::manual_seed(seed);
         let built = Self::build(config, kind, device, &mut |name, shape| {
             let options = (kind, device);
-            if name.ends_with("norm.weight") {
-                return Ok(Tensor::ones(shape, options));
-            }
-            if name.ends_with("bias") {
-                return Ok(Tensor::zeros(shape, options));
-            }
-            let spread = config.initializer_range * Self::shrink(config, name);
-            Ok(Tensor::empty(shape, options).normal_(0.0, spread))
+            Ok(Self::fresh_weight(config, name, shape, options, |spread| {
+                Tensor::empty(shape, options).normal_(0.0, spread)
+            }))
         });
         built.expect("drawn weights have the shapes they were asked for")
     }

@@ -12,13 +12,12 @@ use tch::{Device, Kind, Tensor};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InitialAttention {
-    /// Nothing in particular.
+    /// Nothing in particular: query and key heads are drawn apart.
     #[default]
     Random,
     /// Equal tokens: of the query heads that share a key head, all but the first begin equal to it, so a
     /// token's query is nearest to the keys of tokens like it (after Trockman and Kolter 2023, "Mimetic
-    /// initialization of self-attention layers"). A small model takes thousands of updates to find out that
-    /// equal words can be compared, and some never do.
+    /// initialization of self-attention layers"). Small models learn sooner to compare words (docs/LOG.md).
     EqualTokens,
 }
 
@@ -45,13 +44,9 @@ impl Qwen3 {
         stream: Stream,
     ) -> Self {
         let draw = |name: &str, shape: &[i64]| {
-            if name.ends_with("norm.weight") {
-                return Tensor::ones(shape, (Kind::Float, Device::Cpu));
-            }
-            if name.ends_with("bias") {
-                return Tensor::zeros(shape, (Kind::Float, Device::Cpu));
-            }
-            normal(shape, config.initializer_range * Self::shrink(config, name), stream.child(name))
+            Self::fresh_weight(config, name, shape, (Kind::Float, Device::Cpu), |spread| {
+                normal(shape, spread, stream.child(name))
+            })
         };
         let built = Self::build(config, kind, device, &mut |name, shape| {
             let weight = draw(name, shape);
@@ -73,10 +68,28 @@ impl Qwen3 {
         built.expect("fresh weights have the shapes they were asked for")
     }
 
+    /// A fresh weight: gains of one, biases of zero, and for everything else what `normal` draws with the
+    /// standard deviation that it is given.
+    pub(super) fn fresh_weight(
+        config: &Qwen3Config,
+        name: &str,
+        shape: &[i64],
+        options: (Kind, Device),
+        normal: impl FnOnce(f64) -> Tensor,
+    ) -> Tensor {
+        if name.ends_with("norm.weight") {
+            Tensor::ones(shape, options)
+        } else if name.ends_with("bias") {
+            Tensor::zeros(shape, options)
+        } else {
+            normal(config.initializer_range * Self::shrink(config, name))
+        }
+    }
+
     /// The factor of a fresh weight's standard deviation: matrices that write into the residual
     /// stream are scaled down by the number of writers (Radford et al. 2019, §2.3), so that its
     /// variance does not grow with depth.
-    pub(super) fn shrink(config: &Qwen3Config, name: &str) -> f64 {
+    fn shrink(config: &Qwen3Config, name: &str) -> f64 {
         let residual = name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight");
         if residual { 1.0 / (2.0 * config.num_hidden_layers as f64).sqrt() } else { 1.0 }
     }

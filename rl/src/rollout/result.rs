@@ -1,4 +1,4 @@
-//! What came of a rollout: each episode's trajectory, or the fault that ended it.
+//! The result of a rollout: each episode's trajectory, or the fault that ended it.
 
 use crate::generate::engine::CacheUse;
 use agents::guide::ids::ConversationId;

@@ -127,9 +127,9 @@ fn attention_begins_as_it_is_set_and_in_new_policies_alone() {
     let dir = Utf8Path::from_path(dir.path()).unwrap();
     let plain = SftSettings { max_steps: 1, validation_share: 0.0, ..settings(examples(dir)) };
     let equal = SftSettings { initial_attention: InitialAttention::EqualTokens, ..plain.clone() };
-    let [(), ()] = [(&plain, "plain"), (&equal, "equal")].map(|(settings, name)| {
+    for (settings, name) in [(&plain, "plain"), (&equal, "equal")] {
         imitate(settings, &dir.join(name));
-    });
+    }
     let losses = ["plain", "equal"].map(|name| curve(&dir.join(name))[0]["loss"].clone());
     assert!(losses[0].is_number() && losses[1].is_number() && losses[0] != losses[1], "{losses:?}");
     let trained = SftSettings { model: dir.join("plain").into_string(), ..equal };
