@@ -1,7 +1,7 @@
 //! Text that a tiny base model is pretrained on: it is to know the words and the forms of all
 //! environments of a suite, and to do their tasks badly.
 //!
-//! `training items -> transcripts, demonstrations, slips, scraps -> a mix of documents`
+//! `training items -> exercises, then a mix of transcripts, demonstrations, slips and scraps`
 //!
 //! A few hundred items are soon known by heart. With [`BaseTextSettings::repeats`] items are drawn anew
 //! where they have had so many documents each. None of them is one of the suite's sealed items, or has a
@@ -49,6 +49,8 @@ pub enum DocumentKind {
     Slip,
     /// Lines about an item, out of order: the words without the task.
     Scrap,
+    /// Questions that episodes ask now and then, many in a row ([`Kind::exercise`](crate::Kind::exercise)).
+    Exercise,
 }
 
 /// One document of the text.
@@ -57,8 +59,9 @@ pub enum DocumentKind {
 pub struct Document {
     /// The environment that it is from.
     pub world: WorldName,
-    /// The training item that it is about, of several the first.
-    pub item: TaskId,
+    /// The training item that it is about, of several the first; `None` of exercises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<TaskId>,
     /// Which training items: 0 for the suite's own, more for those that were drawn after them.
     pub round: u64,
     /// How it came about.
@@ -89,6 +92,7 @@ impl Document {
 /// | `transcripts` | the share of documents that are transcripts, 0 to 1 | 0.5 |
 /// | `exposure` | the share of an environment's other documents that are demonstrations, 0 to 1 | 0.2 each |
 /// | `scraps` | the share of the rest that are scraps, 0 to 1; the rest are slips | 0.5 |
+/// | `exercises` | the share of an environment's words that are exercises, 0 to 1; of environments that have none, there are none | 0 |
 /// | `repeats` | documents for each item, in the mean, before new items are drawn; 0 for the suite's own alone | 0 |
 /// | `seed` | the root of all draws | 0 |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,6 +108,8 @@ pub struct BaseTextSettings {
     pub exposure: BTreeMap<WorldName, f64>,
     /// The share of the rest that are scraps.
     pub scraps: f64,
+    /// The share of an environment's words that are exercises, if it has any. They come first.
+    pub exercises: f64,
     /// Documents for each item before new ones are drawn; 0 for the suite's own alone.
     pub repeats: u64,
     /// The root of all draws.
@@ -121,6 +127,7 @@ impl Default for BaseTextSettings {
             transcripts: 0.5,
             exposure: BTreeMap::new(),
             scraps: 0.5,
+            exercises: 0.0,
             repeats: 0,
             seed: 0,
         }
@@ -184,7 +191,11 @@ pub fn base_text(
     settings: &BaseTextSettings,
 ) -> Result<Vec<Document>, BaseTextError> {
     let shares = settings.exposure.iter().map(|(world, share)| (world.name(), *share));
-    let others = [("transcripts", settings.transcripts), ("scraps", settings.scraps)];
+    let others = [
+        ("transcripts", settings.transcripts),
+        ("scraps", settings.scraps),
+        ("exercises", settings.exercises),
+    ];
     for (key, found) in shares.chain(others) {
         if !(0.0..=1.0).contains(&found) {
             return Err(BaseTextError::Share { key: key.to_owned(), found });
@@ -235,12 +246,23 @@ pub fn base_text(
             stream,
             exposure,
             weight,
+            exercises: 0,
             drawn: 0,
             words: 0,
         });
     }
     let mut documents = Vec::new();
     let mut total = 0;
+    let weights: f64 = writers.iter().map(|writer| writer.weight).sum();
+    for writer in &mut writers {
+        let words = settings.words as f64 * settings.exercises * writer.weight / weights;
+        while (writer.words as f64) < words
+            && let Some(document) = writer.exercise()
+        {
+            documents.push(document);
+        }
+        total += writer.words;
+    }
     while total < settings.words {
         // The environment with the fewest words for its weight so far; of several, the first in the suite.
         let part = |writer: &Writer| writer.words as f64 / writer.weight;
@@ -302,7 +324,9 @@ struct Writer {
     exposure: f64,
     /// Its part of the words, beside the others'; above 0.
     weight: f64,
-    /// Documents drawn so far.
+    /// Exercises drawn so far.
+    exercises: u64,
+    /// Other documents drawn so far.
     drawn: u64,
     /// Words written so far.
     words: usize,
@@ -325,6 +349,17 @@ impl Writer {
         Err(BaseTextError::Nothing)
     }
 
+    /// The next exercise; `None` if there are none.
+    fn exercise(&mut self) -> Option<Document> {
+        let segments = self.world.exercise(self.stream.child("exercises").index(self.exercises))?;
+        self.exercises += 1;
+        let (world, round) = (self.name, self.round);
+        let document =
+            Document { world, item: None, round, kind: DocumentKind::Exercise, segments };
+        self.words += document.words();
+        Some(document)
+    }
+
     /// Draws new items where the ones at hand have had so many documents each.
     fn renew(&mut self, repeats: u64) -> Result<(), BaseTextError> {
         let Some(sealed) = &self.sealed else { return Ok(()) };
@@ -345,25 +380,22 @@ impl Writer {
         settings: &BaseTextSettings,
         rng: &mut ChaCha8Rng,
     ) -> Result<Document, BaseTextError> {
-        let kind = if rng.random_bool(settings.transcripts) {
-            DocumentKind::Transcript
-        } else if rng.random_bool(self.exposure) {
-            DocumentKind::Demonstration
-        } else if rng.random_bool(settings.scraps) {
-            DocumentKind::Scrap
-        } else {
-            DocumentKind::Slip
-        };
+        let is_transcript = rng.random_bool(settings.transcripts);
+        let is_demonstration = !is_transcript && rng.random_bool(self.exposure);
+        let is_scrap = !is_transcript && !is_demonstration && rng.random_bool(settings.scraps);
         let item = self.items.choose(rng).ok_or(BaseTextError::Nothing)?;
         let other = self.items.choose(rng).ok_or(BaseTextError::Nothing)?;
-        let segments = match kind {
-            DocumentKind::Transcript => vec![self.transcript(item, rng)?],
-            DocumentKind::Demonstration => self.episode(item, self.expert(item)?)?,
-            DocumentKind::Slip => self.episode(item, self.slip(item, other, rng)?)?,
-            DocumentKind::Scrap => vec![self.scrap(item, other, rng)],
+        let (kind, segments) = if is_transcript {
+            (DocumentKind::Transcript, vec![self.transcript(item, rng)?])
+        } else if is_demonstration {
+            (DocumentKind::Demonstration, self.episode(item, self.expert(item)?)?)
+        } else if is_scrap {
+            (DocumentKind::Scrap, vec![self.scrap(item, other, rng)])
+        } else {
+            (DocumentKind::Slip, self.episode(item, self.slip(item, other, rng)?)?)
         };
         let (world, round) = (self.name, self.round);
-        Ok(Document { world, item: item.clone(), round, kind, segments })
+        Ok(Document { world, item: Some(item.clone()), round, kind, segments })
     }
 
     fn expert(&self, item: &TaskId) -> Result<Vec<String>, BaseTextError> {

@@ -5,7 +5,7 @@ use crate::pool::RawRow;
 use crate::runner::{ProgramRules, ProgramRun};
 use crate::spec::{Limits, TaskKind};
 use agents::prompt::Prompt;
-use agents::trajectory::EnvironmentVerdict;
+use agents::trajectory::{EnvironmentVerdict, Segment};
 use rand_chacha::ChaCha8Rng;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -170,6 +170,14 @@ pub trait Kind: Debug + Send + Sync + 'static {
     /// same.
     fn expert(ground: &Self::Ground, item: &Self::Item) -> Vec<String> {
         Self::solve(ground, item)
+    }
+
+    /// A conversation in which a policy is asked many times what episodes ask now and then, about items
+    /// that are like training items and new each time: the system prompt, then questions or replies and
+    /// the turns that answer them, one of which is the last. It depends on the arguments alone. By default
+    /// there are no exercises.
+    fn exercise(_: Scale, _: Stream) -> Option<Vec<Segment>> {
+        None
     }
 
     /// The score of a policy from its verdicts, one an item, in [0, 1]. By default the mean of

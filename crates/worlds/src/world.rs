@@ -7,7 +7,7 @@ use crate::runner::{ProgramRules, PythonModule, Runner};
 use crate::spec::TaskSpec;
 use agents::play::{Closed, EpisodeFault, Play, Reply, World};
 use agents::prompt::{Prompt, PromptError};
-use agents::trajectory::EnvironmentVerdict;
+use agents::trajectory::{EnvironmentVerdict, Segment};
 use jail::exec::Outcome;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -57,6 +57,9 @@ pub trait Environment: World {
     /// What of its prompt is about the item alone, without worked examples; `None` if there is no such
     /// item.
     fn question(&self, item: &TaskId) -> Option<String>;
+
+    /// A conversation of exercises ([`Kind::exercise`]); `None` if there are none of this kind.
+    fn exercise(&self, stream: Stream) -> Option<Vec<Segment>>;
 
     /// Plays an item by random turns.
     ///
@@ -211,6 +214,10 @@ impl<K: Kind> Environment for GeneratedWorld<K> {
 
     fn question(&self, item: &TaskId) -> Option<String> {
         Some(K::question(&self.ground, self.items.get(item)?, self.scale()))
+    }
+
+    fn exercise(&self, stream: Stream) -> Option<Vec<Segment>> {
+        K::exercise(self.scale(), stream)
     }
 
     fn play_at_random(&self, item: &TaskId, stream: Stream) -> Result<Closed, EpisodeFault> {

@@ -9,6 +9,7 @@ mod feed_forward;
 mod fresh;
 mod gradients;
 mod head;
+mod induction;
 mod kv_cache;
 mod linear;
 mod load;

@@ -1,6 +1,7 @@
 //! The loop of trainers whose examples are there before they begin: `sft` and `prefer`.
 //!
-//! 1. Every epoch is a new shuffle of the examples, cut into batches; a batch is an update.
+//! 1. Every epoch is a new shuffle of the examples, or their own order, cut into batches; a batch is
+//!    an update.
 //! 2. Where some examples are held out, the loss on them is measured before the first update and every so
 //!    many updates. The best checkpoint can be kept, and a run without gain ends early.
 //! 3. A run that is resumed goes on along the same curve.
@@ -55,6 +56,8 @@ pub(super) struct OfflinePlan {
     pub(super) examples: usize,
     /// Examples of an update.
     pub(super) batch: usize,
+    /// Whether each pass takes the examples in an order of its own, or in the one that they have.
+    pub(super) shuffled: bool,
     /// Updates in all.
     pub(super) steps: u64,
     /// The learning rate of each.
@@ -81,7 +84,9 @@ impl OfflinePlan {
     pub(super) fn batch_of(&self, step: u64, order: Stream) -> Vec<usize> {
         let per_epoch = self.per_epoch();
         let mut places: Vec<usize> = (0..self.examples).collect();
-        places.shuffle(&mut order.index(step / per_epoch).rng());
+        if self.shuffled {
+            places.shuffle(&mut order.index(step / per_epoch).rng());
+        }
         let first = usize::try_from(step % per_epoch).unwrap_or(0) * self.batch;
         places[first..self.examples.min(first + self.batch)].to_vec()
     }
@@ -244,6 +249,7 @@ mod tests {
         let plan = OfflinePlan {
             examples: 7,
             batch: 3,
+            shuffled: true,
             steps: 6,
             schedule,
             checkpoint_every: 1,
@@ -260,6 +266,9 @@ mod tests {
             assert_eq!(places, (0..7).collect::<Vec<_>>());
         }
         assert_eq!(plan.batch_of(2, Stream::root(1)).len(), 1);
+        let plan = OfflinePlan { shuffled: false, ..plan };
+        let batches = [0, 1, 2, 3].map(|step| plan.batch_of(step, Stream::root(1)));
+        assert_eq!(batches, [vec![0, 1, 2], vec![3, 4, 5], vec![6], vec![0, 1, 2]]);
     }
 
     #[test]

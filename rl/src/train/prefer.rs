@@ -120,6 +120,7 @@ fn plan_of(settings: &PreferSettings, pairs: &Pairs) -> OfflinePlan {
     OfflinePlan {
         examples: pairs.train.len(),
         batch,
+        shuffled: true,
         steps,
         schedule: cosine(settings.learning_rate, settings.warmup, steps),
         checkpoint_every,

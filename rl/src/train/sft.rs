@@ -160,6 +160,7 @@ fn plan_of(settings: &SftSettings, samples: &Samples) -> OfflinePlan {
     OfflinePlan {
         examples: samples.train.len(),
         batch,
+        shuffled: settings.shuffle_dataset,
         steps,
         schedule: cosine(settings.learning_rate, settings.warmup, steps),
         checkpoint_every,

@@ -126,7 +126,7 @@ fn attention_begins_as_it_is_set_and_in_new_policies_alone() {
     let dir = tempfile::tempdir().unwrap();
     let dir = Utf8Path::from_path(dir.path()).unwrap();
     let plain = SftSettings { max_steps: 1, validation_share: 0.0, ..settings(examples(dir)) };
-    let equal = SftSettings { initial_attention: InitialAttention::EqualTokens, ..plain.clone() };
+    let equal = SftSettings { initial_attention: InitialAttention::Induction, ..plain.clone() };
     for (settings, name) in [(&plain, "plain"), (&equal, "equal")] {
         imitate(settings, &dir.join(name));
     }

@@ -14,7 +14,7 @@ use worlds::{
 };
 
 /// As in pretraining: all tokens are learnt, none is replaced by chance, and updates are many.
-const PRETRAINING: [&str; 8] = [
+const PRETRAINING: [&str; 10] = [
     "--set",
     "assistant_only_loss=false",
     "--set",
@@ -23,6 +23,20 @@ const PRETRAINING: [&str; 8] = [
     "batch=8",
     "--set",
     "learning_rate=2e-3",
+    "--set",
+    // That of the shop, the longest of the scale `tiny`.
+    "context=2560",
+];
+
+/// With exercises: they come first, their answers alone are learnt, and they ask for words to be copied and
+/// compared.
+const WITH_EXERCISES: [&str; 6] = [
+    "--set",
+    "shuffle_dataset=false",
+    "--set",
+    "assistant_only_loss=true",
+    "--set",
+    "initial_attention=induction",
 ];
 
 #[derive(Debug, Args)]
@@ -46,6 +60,10 @@ pub(super) struct BaseArgs {
     /// more than once. It sets how well the model does the task.
     #[arg(long = "exposure", value_name = "TASK=SHARE", value_parser = of_task)]
     exposures: Vec<(WorldName, f64)>,
+    /// The share of a task's words that are exercises, where it has any: questions that episodes ask now and
+    /// then, many in a row. They come before all other text.
+    #[arg(long, value_name = "SHARE", default_value_t = BaseTextSettings::default().exercises)]
+    exercises: f64,
     /// Documents for each training item, in the mean, before new items are drawn, none of them a sealed one; 0
     /// for the suite's own alone.
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
@@ -81,6 +99,7 @@ pub(super) fn base(args: &BaseArgs) -> Result<u8> {
         weights: args.weights.iter().copied().collect(),
         transcripts: args.transcripts,
         exposure: args.exposures.iter().copied().collect(),
+        exercises: args.exercises,
         repeats: args.repeats,
         seed: args.seed,
         ..BaseTextSettings::default()
@@ -104,6 +123,7 @@ pub(super) fn base(args: &BaseArgs) -> Result<u8> {
     let status = Command::new(program)
         .args(["sft", "--model", &args.model, "--epochs", "1", "--seed", &args.seed.to_string()])
         .args(PRETRAINING)
+        .args(WITH_EXERCISES.iter().filter(|_| args.exercises > 0.0))
         .args(["--data", text.as_str(), "--out", model.as_str()])
         .args(more)
         .status();

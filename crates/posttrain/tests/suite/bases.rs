@@ -34,7 +34,7 @@ fn text_is_in_the_trainers_format_and_the_trainer_is_asked_for_one_pass_over_it(
     let asked = fs::read_to_string(place.path("asked")).unwrap();
     let expected = format!(
         "sft --model small --epochs 1 --seed 7 --set assistant_only_loss=false --set context_noise=0 \
-         --set batch=8 --set learning_rate=2e-3 --data {out}/text.jsonl --out {out}/model --threads 2\n"
+         --set batch=8 --set learning_rate=2e-3 --set context=2560 --data {out}/text.jsonl --out {out}/model --threads 2\n"
     );
     assert_eq!(asked, expected);
     let text = fs::read_to_string(out.join("text.jsonl")).unwrap();
@@ -63,6 +63,37 @@ fn text_is_in_the_trainers_format_and_the_trainer_is_asked_for_one_pass_over_it(
 }
 
 #[test]
+fn exercises_come_first_and_their_answers_alone_are_learnt() {
+    let place = Place::new();
+    let (out, trainer) = (place.path("base"), trainer(&place, 0));
+    let output = base(&out, &["--exercises", "0.9", "--weight", "household=20", "--", &trainer]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let asked = fs::read_to_string(place.path("asked")).unwrap();
+    let more = "--set context=2560 --set shuffle_dataset=false --set assistant_only_loss=true \
+                --set initial_attention=induction --data ";
+    assert!(asked.contains(more), "{asked}");
+    let text = fs::read_to_string(out.join("text.jsonl")).unwrap();
+    let is_exercise = |line: &str| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let messages = line["messages"].as_array().cloned().unwrap_or_default();
+        let said = |at: usize| messages[at]["content"].as_str().unwrap().to_owned();
+        let is_errand = messages.len() > 1 && said(1).starts_with("You are in the middle of a");
+        let is_look = messages.len() > 1 && said(1).starts_with("Find a");
+        if is_errand || is_look {
+            let roles = messages.iter().map(|message| message["role"].as_str().unwrap());
+            let roles: Vec<&str> = roles.collect();
+            assert_eq!((roles[0], roles[1], roles[2]), ("system", "user", "assistant"));
+            assert_eq!(roles.last(), Some(&"assistant"));
+        }
+        is_errand || is_look
+    };
+    let kinds: Vec<bool> = text.lines().map(is_exercise).collect();
+    let first = kinds.iter().take_while(|is_exercise| **is_exercise).count();
+    assert!(first > 1 && first < kinds.len(), "{kinds:?}");
+    assert!(kinds[first..].iter().all(|is_exercise| !is_exercise), "{kinds:?}");
+}
+
+#[test]
 fn mistakes_are_named() {
     let place = Place::new();
     let out = place.path("base");
@@ -72,6 +103,7 @@ fn mistakes_are_named() {
     };
     for (flag, value, reason) in [
         ("--exposure", "household", "write it as TASK=NUMBER"),
+        ("--exercises", "1.5", "`exercises` must be from 0 to 1"),
         ("--exposure", "kitchen=0.1", "`kitchen` is no task: there are arithmetic"),
         ("--exposure", "household=1.5", "must be from 0 to 1"),
         ("--exposure", "household=much", "`much` is no number"),

@@ -89,7 +89,7 @@ fn dry_run_of_a_recipe_prints_the_plan_and_runs_nothing() {
     let one = plan(&[]);
     assert!(one.contains("12: arithmetic, programs"), "{one}");
     assert!(one.contains("12 hours each, 144 hours in all; grading counts"), "{one}");
-    assert!(one.contains("134 items of at most 25 turns"), "{one}");
+    assert!(one.contains("134 items of at most 40 turns"), "{one}");
     assert!(one.contains("plan --model") && one.contains("--memory 141GiB"), "{one}");
     assert!(one.contains("answered `busy`"), "{one}");
     assert!(plan(&["--device", "cuda:1"]).contains("at the same time"));

@@ -9,7 +9,7 @@ use crate::spec::TaskSpec;
 use crate::world::{Environment, WALL_LIMIT};
 use agents::play::{Closed, EpisodeFault, Play, Reply, World};
 use agents::prompt::{Prompt, PromptError};
-use agents::trajectory::{EnvironmentVerdict, EpisodeEnding, Tool, TurnRecord};
+use agents::trajectory::{EnvironmentVerdict, EpisodeEnding, Segment, Tool, TurnRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -191,6 +191,10 @@ impl Environment for CustomWorld {
     }
 
     /// Answers nothing: what is carried out is known to the scorer alone.
+    fn exercise(&self, _: Stream) -> Option<Vec<Segment>> {
+        None
+    }
+
     fn play_at_random(&self, item: &TaskId, _: Stream) -> Result<Closed, EpisodeFault> {
         let mut play = self.start(item)?;
         play.respond("")?;

@@ -1,9 +1,10 @@
 //! An episode: lines of the player in, observations out.
 
 use super::action::Action;
-use super::item::{HouseholdItem, list, with_article};
+use super::item::{HouseholdItem, Name, list, with_article};
 use super::plan;
 use super::state::{Fact, State};
+use super::words::{PlaceKind, ThingKind};
 use crate::kind::{Answer, Episode};
 use agents::trajectory::EnvironmentVerdict;
 use serde_json::json;
@@ -55,7 +56,7 @@ impl<'a> HouseholdEpisode<'a> {
     }
 
     /// What is seen of a receptacle by who is there.
-    fn contents(&self, place: usize) -> String {
+    fn view(&self, place: usize) -> String {
         let name = self.item.places[place];
         if !self.state.is_accessible(self.item, place) {
             return format!("The {name} is closed.");
@@ -67,9 +68,8 @@ impl<'a> HouseholdEpisode<'a> {
     /// The things in or on a receptacle.
     fn seen(&self, place: usize) -> String {
         let names = self.state.inside(self.item, place).into_iter();
-        let names = names.map(|thing| with_article(&self.item.things[thing].thing.to_string()));
-        let joint = if self.item.places[place].0.preposition() == "in" { "In" } else { "On" };
-        format!("{joint} it you see {}.", list(&names.collect::<Vec<_>>()))
+        let names: Vec<_> = names.map(|thing| self.item.things[thing].thing).collect();
+        contents(self.item.places[place].0, &names)
     }
 
     /// What is told after an action that was carried out.
@@ -77,7 +77,7 @@ impl<'a> HouseholdEpisode<'a> {
         let place = |place: usize| self.item.places[place];
         let thing = |thing: usize| self.item.things[thing].thing;
         match action {
-            Action::GoTo(to) => format!("You are at the {}. {}", place(to), self.contents(to)),
+            Action::GoTo(to) => format!("You are at the {}. {}", place(to), self.view(to)),
             Action::Open(what) => {
                 format!("You open the {}. {}", place(what), self.seen(what))
             }
@@ -96,14 +96,14 @@ impl<'a> HouseholdEpisode<'a> {
                 format!("You cool the {} with the {}.", thing(what), place(with))
             }
             Action::Use(what) => format!("You turn on the {}.", thing(what)),
-            Action::ExaminePlace(what) => self.contents(what),
+            Action::ExaminePlace(what) => self.view(what),
             Action::ExamineThing(what) => self.looks(what),
             Action::Inventory => match self.state.held() {
                 Some(held) => format!("You carry {}.", with_article(&thing(held).to_string())),
                 None => "You carry nothing.".to_owned(),
             },
             Action::Look => match self.state.place() {
-                Some(here) => format!("You are at the {}. {}", place(here), self.contents(here)),
+                Some(here) => format!("You are at the {}. {}", place(here), self.view(here)),
                 None => self.item.overview(),
             },
         }
@@ -137,6 +137,13 @@ impl<'a> HouseholdEpisode<'a> {
         }
         self.has_won |= goal.is_reached(self.item, &self.state);
     }
+}
+
+/// What is seen in or on a receptacle with these things.
+pub(super) fn contents(place: PlaceKind, things: &[Name<ThingKind>]) -> String {
+    let names: Vec<String> = things.iter().map(|name| with_article(&name.to_string())).collect();
+    let joint = if place.preposition() == "in" { "In" } else { "On" };
+    format!("{joint} it you see {}.", list(&names))
 }
 
 impl Episode for HouseholdEpisode<'_> {

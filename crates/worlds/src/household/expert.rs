@@ -1,36 +1,35 @@
 //! The expert of demonstrations: it looks for what it needs, and knows only what it has seen.
 //!
 //! An oracle that walks straight to the right drawer teaches a policy to guess. The expert looks
-//! first where such things usually are, then everywhere else, and thinks aloud twice.
+//! into one receptacle after the other, in the order in which the room's are named. After each look it
+//! says whether what it looks for is there, and otherwise which receptacle comes next, in the words in
+//! which the room names them. So each of its words follows from a few before it: a small policy can
+//! learn that.
 
 use super::action::Action;
 use super::episode::HouseholdEpisode;
 use super::goal::GoalKind;
-use super::item::HouseholdItem;
-use super::rooms::usual_places;
+use super::item::{HouseholdItem, Name, with_article};
 use super::state::Fact;
-use super::words::{PlaceKind, ThingKind, article};
+use super::words::{ThingKind, article};
 use crate::kind::Episode as _;
-use std::collections::BTreeSet;
 
-/// Actions at most: more than any room needs.
-const STEPS: usize = 200;
+/// Receptacles up to which it says after each look where it looks next. In larger rooms, which are for
+/// language models, it would run out of turns.
+const SMALL: usize = 8;
 
 /// The expert's turns, each with the reply of the environment.
 pub(super) fn expert(item: &HouseholdItem) -> Vec<(String, String)> {
-    let mut expert = Expert {
-        item,
-        episode: HouseholdEpisode::new(item),
-        seen: BTreeSet::new(),
-        delivered: BTreeSet::new(),
-        turns: Vec::new(),
-        has_found: false,
-        is_over: false,
-    };
-    expert.think(&first_thought(item));
-    while !expert.is_over && expert.turns.len() < STEPS {
-        let Some(action) = expert.next() else { break };
-        expert.act(action);
+    let mut expert = Expert::new(item);
+    expert.carry_out();
+    expert.turns
+}
+
+/// Its turns and the replies in a room without what the errand is about: it looks everywhere twice.
+pub(super) fn search(item: &HouseholdItem) -> Vec<(String, String)> {
+    let mut expert = Expert::new(item);
+    for _ in 0..2 {
+        let _ = expert.find(item.goal.thing, 0);
     }
     expert.turns
 }
@@ -38,128 +37,126 @@ pub(super) fn expert(item: &HouseholdItem) -> Vec<(String, String)> {
 struct Expert<'a> {
     item: &'a HouseholdItem,
     episode: HouseholdEpisode<'a>,
-    /// Receptacles whose contents it has seen.
-    seen: BTreeSet<usize>,
-    /// Things that it has brought.
-    delivered: BTreeSet<usize>,
     turns: Vec<(String, String)>,
-    has_found: bool,
-    is_over: bool,
 }
 
-impl Expert<'_> {
-    fn say(&mut self, turn: String) {
-        let answer = self.episode.respond(&turn);
-        self.is_over = answer.over;
-        self.turns.push((turn, answer.observation));
+impl<'a> Expert<'a> {
+    /// It has thought of what it looks for.
+    fn new(item: &'a HouseholdItem) -> Self {
+        let mut new = Self { item, episode: HouseholdEpisode::new(item), turns: Vec::new() };
+        new.say(first_thought(item));
+        new
     }
 
-    fn think(&mut self, thought: &str) {
-        self.say(format!("think: {thought}"));
+    /// The errand; `None` where it finds no way.
+    fn carry_out(&mut self) -> Option<()> {
+        let goal = self.item.goal;
+        let mut thing = self.find(goal.thing, 0)?;
+        for brought in 1..=goal.kind.count() {
+            let here = self.episode.state().place()?;
+            self.act(Action::Take(thing, here));
+            if let Some(appliance) = goal.kind.appliance() {
+                let place = self.item.places_of(appliance).next()?;
+                self.go(place);
+                self.act(match goal.kind {
+                    GoalKind::Heat => Action::Heat(thing, place),
+                    GoalKind::Cool => Action::Cool(thing, place),
+                    _ => Action::Clean(thing, place),
+                });
+            }
+            let Some(kind) = goal.place else {
+                let lamp = self.find(ThingKind::Lamp, here)?;
+                self.act(Action::Use(lamp));
+                return Some(());
+            };
+            let place = self.item.places_of(kind).next()?;
+            self.go(place);
+            self.open(place);
+            self.act(Action::Move(thing, place));
+            if brought < goal.kind.count() {
+                let next = self.after(place);
+                self.say(format!("think: one more {}. {}", goal.thing.word(), self.next(place)));
+                thing = self.find(goal.thing, next)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Looks for a thing of this kind, into one receptacle after the other from the one at `first`, and
+    /// after the last into the first; `None` where it has looked into all.
+    fn find(&mut self, kind: ThingKind, first: usize) -> Option<usize> {
+        let mut place = first;
+        for _ in 0..self.item.places.len() {
+            self.go(place);
+            self.open(place);
+            let state = self.episode.state();
+            let found =
+                self.item.things_of(kind).find(|&thing| state.holds(Fact::In(thing, place)));
+            if let Some(thing) = found {
+                self.say(here(self.item.things[thing].thing));
+                return found;
+            }
+            if self.item.places.len() <= SMALL {
+                self.say(format!("{} {}", not_here(kind), self.next(place)));
+            }
+            place = self.after(place);
+        }
+        None
+    }
+
+    /// The receptacle that is named after one, and after the last the first.
+    fn after(&self, place: usize) -> usize {
+        (place + 1) % self.item.places.len()
+    }
+
+    /// Where it looks after a receptacle.
+    fn next(&self, place: usize) -> String {
+        let after = self.after(place);
+        let again = if after == 0 { "again " } else { "" };
+        let [place, after] = [place, after].map(|place| self.item.places[place].to_string());
+        format!("After the {place}, {again}{}.", with_article(&after))
+    }
+
+    /// Goes to a receptacle, if it is not there.
+    fn go(&mut self, place: usize) {
+        if !self.episode.state().holds(Fact::At(place)) {
+            self.act(Action::GoTo(place));
+        }
+    }
+
+    /// Opens the receptacle where it is, if that is closed.
+    fn open(&mut self, place: usize) {
+        if !self.episode.state().is_accessible(self.item, place) {
+            self.act(Action::Open(place));
+        }
     }
 
     fn act(&mut self, action: Action) {
         self.say(action.text(self.item));
-        if let Some(here) = self.episode.state().place()
-            && self.episode.state().is_accessible(self.item, here)
-        {
-            self.seen.insert(here);
-        }
-        if let Action::Move(thing, _) = action {
-            self.delivered.insert(thing);
-        }
     }
 
-    /// Where a thing of this kind is that it knows of and has not brought.
-    fn known(&self, kind: ThingKind) -> Option<(usize, usize)> {
-        let state = self.episode.state();
-        let mut open = self.item.things_of(kind).filter(|thing| !self.delivered.contains(thing));
-        open.find_map(|thing| {
-            let place = self.seen.iter().find(|&&place| state.holds(Fact::In(thing, place)))?;
-            Some((thing, *place))
-        })
-    }
-
-    /// A step towards being at a receptacle with access to it; `None` if that is so already.
-    fn approach(&self, place: usize) -> Option<Action> {
-        let state = self.episode.state();
-        if !state.holds(Fact::At(place)) {
-            return Some(Action::GoTo(place));
-        }
-        (!state.is_accessible(self.item, place)).then_some(Action::Open(place))
-    }
-
-    /// A step towards seeing what it has not seen, likely receptacles first.
-    fn explore(&self) -> Option<Action> {
-        let usual = usual_places(self.item.room, self.item.goal.thing);
-        let rank = |place: &usize| {
-            let kind = self.item.places[*place].0;
-            usual.iter().position(|usual| *usual == kind).unwrap_or(usual.len())
-        };
-        let unseen = (0..self.item.places.len()).filter(|place| !self.seen.contains(place));
-        // What stands open before it comes first: it is there already.
-        let here = self.episode.state().place();
-        let next = unseen.min_by_key(|place| (Some(*place) != here, rank(place)))?;
-        self.approach(next)
-    }
-
-    fn next(&mut self) -> Option<Action> {
-        let goal = self.item.goal;
-        let Some(held) = self.episode.state().held() else {
-            let Some((thing, place)) = self.known(goal.thing) else { return self.explore() };
-            if !self.has_found {
-                self.has_found = true;
-                self.think(&second_thought(self.item, thing));
-            }
-            return Some(self.approach(place).unwrap_or(Action::Take(thing, place)));
-        };
-        if let Some(appliance) = goal.kind.appliance()
-            && !goal.is_treated(self.episode.state(), held)
-        {
-            let place = self.item.places_of(appliance).next()?;
-            if !self.episode.state().holds(Fact::At(place)) {
-                return Some(Action::GoTo(place));
-            }
-            return Some(match goal.kind {
-                GoalKind::Heat => Action::Heat(held, place),
-                GoalKind::Cool => Action::Cool(held, place),
-                _ => Action::Clean(held, place),
-            });
-        }
-        match goal.place {
-            Some(kind) => {
-                let place = self.item.places_of(kind).next()?;
-                Some(self.approach(place).unwrap_or(Action::Move(held, place)))
-            }
-            None => match self.known(ThingKind::Lamp) {
-                Some((lamp, place)) => Some(self.approach(place).unwrap_or(Action::Use(lamp))),
-                None => self.explore(),
-            },
-        }
+    fn say(&mut self, turn: String) {
+        let answer = self.episode.respond(&turn);
+        self.turns.push((turn, answer.observation));
     }
 }
 
-/// The plan, thought before the first action.
-fn first_thought(item: &HouseholdItem) -> String {
+/// The thought that a thing is where it looks.
+pub(super) fn here(thing: Name<ThingKind>) -> String {
+    format!("think: {thing} is here.")
+}
+
+/// The thought that no such thing is where it looks, in front of where it looks next.
+pub(super) fn not_here(kind: ThingKind) -> String {
+    format!("think: {} is not here.", kind.word())
+}
+
+/// The thought before the first action: what it looks for.
+pub(super) fn first_thought(item: &HouseholdItem) -> String {
     let goal = &item.goal;
     let word = goal.thing.word();
     if goal.kind == GoalKind::Two {
-        return format!("I need to find two {}.", goal.thing.plural());
+        return format!("think: I need to find two {}.", goal.thing.plural());
     }
-    format!("I need to find {} {word}.", article(word))
-}
-
-/// What comes next, thought when the first thing is found. It fits into the shortest turns, sixteen
-/// tokens, of which a number takes two.
-fn second_thought(item: &HouseholdItem, thing: usize) -> String {
-    let goal = &item.goal;
-    let name = item.things[thing].thing;
-    let there = goal.place.map(PlaceKind::word).unwrap_or_default();
-    match goal.kind {
-        GoalKind::Place | GoalKind::Two => format!("take {name}, then go to the {there}."),
-        GoalKind::Light => format!("take {name}, then find a lamp."),
-        GoalKind::Clean => format!("clean {name}, then go to the {there}."),
-        GoalKind::Heat => format!("heat {name}, then go to the {there}."),
-        GoalKind::Cool => format!("cool {name}, then go to the {there}."),
-    }
+    format!("think: I need to find {} {word}.", article(word))
 }

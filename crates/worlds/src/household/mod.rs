@@ -9,6 +9,7 @@
 mod action;
 mod draw;
 mod episode;
+mod exercise;
 mod expert;
 mod goal;
 mod item;
@@ -29,6 +30,7 @@ use crate::kind::{Kind, Outline, Scale, Sizes};
 use crate::part::Part;
 use crate::spec::{Limits, TaskKind};
 use agents::prompt::Prompt;
+use agents::trajectory::Segment;
 use rand::seq::IndexedRandom as _;
 use rand_chacha::ChaCha8Rng;
 use tasks::stream::Stream;
@@ -43,13 +45,13 @@ impl Kind for Household {
     type Episode<'a> = HouseholdEpisode<'a>;
 
     const NAME: &'static str = "household";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn outline(scale: Scale) -> Outline {
         let (sizes, limits) = match scale {
             Scale::Tiny => (
                 Sizes { train: 400, dev: 60, test: 134 },
-                Limits { turns: 25, turn_tokens: 16, context: 1536 },
+                Limits { turns: 40, turn_tokens: 24, context: 2048 },
             ),
             Scale::Full => (
                 Sizes { train: 3500, dev: 140, test: 134 },
@@ -110,6 +112,10 @@ impl Kind for Household {
 
     fn expert((): &(), item: &HouseholdItem) -> Vec<String> {
         expert::expert(item).into_iter().map(|(turn, _)| turn).collect()
+    }
+
+    fn exercise(scale: Scale, stream: Stream) -> Option<Vec<Segment>> {
+        Some(exercise::exercise(scale, stream))
     }
 
     fn render((): &(), item: &HouseholdItem) -> String {

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use tasks::stream::Stream;
 
+/// The system prompt.
+pub(super) const SYSTEM: &str = "Carry out the task in the room. Write one line at a time: an action, or a \
+     thought that begins with `think:`.";
 /// Worked examples in a prompt.
 const EXAMPLES: usize = 2;
 /// Items that examples are chosen from, the shortest first.
@@ -72,10 +75,7 @@ pub(super) fn opening(item: &HouseholdItem) -> String {
 pub(super) fn prompt(item: &HouseholdItem) -> Prompt {
     let worked = &WORKED[&item.goal.kind];
     Prompt {
-        system:
-            "Carry out the task in the room. Write one line at a time: an action, or a thought \
-                 that begins with `think:`."
-                .to_owned(),
+        system: SYSTEM.to_owned(),
         user: format!(
             "Here are two examples.\n\n{worked}\n\nHere is the task.\n\n{}",
             opening(item)

@@ -30,7 +30,7 @@ impl Places {
 /// looks into each before it finds what it needs stays within the limit of turns.
 pub(super) fn room_size(scale: Scale) -> (usize, usize, usize) {
     match scale {
-        Scale::Tiny => (6, 8, 4),
+        Scale::Tiny => (6, 7, 3),
         Scale::Full => (11, 17, 8),
     }
 }

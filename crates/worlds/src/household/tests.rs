@@ -171,9 +171,13 @@ fn plans_are_shortest() {
 
 /// The tiny items of all parts, with their part.
 fn items() -> Vec<(Part, HouseholdItem)> {
+    items_of(Scale::Tiny)
+}
+
+fn items_of(scale: Scale) -> Vec<(Part, HouseholdItem)> {
     let sizes = Household::outline(Scale::Tiny).sizes;
     let task = TaskId::new("household").unwrap();
-    let drawn = generate::<Household>(&task, Scale::Tiny, &sizes, Stream::root(4)).unwrap();
+    let drawn = generate::<Household>(&task, scale, &sizes, Stream::root(4)).unwrap();
     let parts = drawn.parts.into_iter();
     parts.flat_map(|(part, items)| items.into_values().map(move |item| (part, item))).collect()
 }
@@ -199,7 +203,8 @@ fn parts_share_no_layout_and_goals_of_sealed_items_no_training_pair() {
 
 #[test]
 fn an_expert_that_knows_what_it_has_seen_wins_every_item_within_the_limit() {
-    let limit = Household::outline(Scale::Tiny).limits.turns as usize;
+    let limits = Household::outline(Scale::Tiny).limits;
+    let limit = limits.turns as usize;
     for (part, item) in items() {
         let turns = expert::expert(&item);
         let mut episode = HouseholdEpisode::new(&item);
@@ -209,8 +214,16 @@ fn an_expert_that_knows_what_it_has_seen_wins_every_item_within_the_limit() {
         assert_eq!(episode.verdict().reward, 1.0, "{part}: {}", item.render());
         assert!(turns.len() <= limit, "{part}: {turns:?}");
         let words = turns.iter().map(|(turn, _)| crate::grams::words(turn).len());
-        assert!(words.max() <= Some(16));
+        assert!(words.max() <= Some(limits.turn_tokens as usize));
     }
+}
+
+#[test]
+fn in_large_rooms_the_expert_nearly_always_stays_within_the_limit() {
+    let limit = Household::outline(Scale::Full).limits.turns as usize;
+    let items = items_of(Scale::Full);
+    let within = items.iter().filter(|(_, item)| expert::expert(item).len() <= limit).count();
+    assert!(within * 100 > items.len() * 97, "{within} of {}", items.len());
 }
 
 #[test]

@@ -103,9 +103,10 @@ fn is_fifty(count: &u64) -> bool {
 /// | `validate_every` | 50 | updates between validations, where examples are held out |
 /// | `keep_best` | yes | whether the checkpoint of the best validation stays |
 /// | `early_stopping_patience` | 0 | early stopping: validations without gain until the run ends; 0 for none |
+/// | `shuffle_dataset` | yes | whether each pass takes the examples in an order of its own, or in that in which they are given |
 /// | `max_steps` | 0 | most updates; 0 for all of `epochs` |
 /// | `vocab_size` | 3000 | tokens of a tiny policy's vocabulary |
-/// | `initial_attention` | `random` | what the attention of a new `tiny` or `small` policy looks at: nothing in particular, or `equal_tokens` |
+/// | `initial_attention` | `random` | what the attention of a new `tiny` or `small` policy looks at: nothing in particular, or what followed tokens like the current one (`induction`) |
 /// | `epochs` | 8; small: 6 | passes over the episodes |
 /// | `batch` | 16 | episodes per update |
 /// | `learning_rate` | 3e-3 | peak learning rate |
@@ -186,6 +187,11 @@ pub struct SftSettings {
     #[serde(default, skip_serializing_if = "is_never")]
     #[schemars(!skip_serializing_if)]
     pub early_stopping_patience: u64,
+    /// Whether each pass takes the examples in an order of its own, or in that in which they are given,
+    /// for data of which what is easy comes first (TRL's setting of this name, which is off there).
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[schemars(!skip_serializing_if)]
+    pub shuffle_dataset: bool,
     /// Most updates; 0 for all of `epochs`. The schedule of the learning rate ends with them.
     #[serde(default, skip_serializing_if = "is_never")]
     #[schemars(!skip_serializing_if)]
@@ -252,6 +258,7 @@ impl SftSettings {
             validate_every: fifty(),
             keep_best: true,
             early_stopping_patience: 0,
+            shuffle_dataset: true,
             max_steps: 0,
             seed: 0,
             demonstrations: match scale {
@@ -377,7 +384,7 @@ impl Validate for SftSettings {
         require(
             self.initial_attention.is_random() || BuiltIn::named(&self.model).is_some(),
             "initial_attention",
-            &"equal_tokens",
+            &"induction",
             "left out where the policy is neither `tiny` nor `small`: it has weights already",
         )?;
         require(

@@ -1,0 +1,97 @@
+//! Exercises: what an errand asks of a policy in its turns, many times in a row and on rooms that are
+//! new each time.
+//!
+//! A policy that learns from episodes alone hardly learns to compare what it looks for with what it
+//! sees: few tokens of an episode depend on it. Half of the answers of these exercises do.
+
+use super::draw;
+use super::episode::contents;
+use super::expert::{first_thought, here, not_here, search};
+use super::item::Name;
+use super::prompt::{SYSTEM, opening};
+use super::rooms::{receptacles, things};
+use super::words::{Room, article};
+use crate::kind::Scale;
+use crate::part::Part;
+use agents::trajectory::{Segment, Source};
+use rand::RngExt as _;
+use rand::seq::SliceRandom as _;
+use rand_chacha::ChaCha8Rng;
+use tasks::stream::Stream;
+
+/// Questions of an exercise.
+const QUESTIONS: usize = 14;
+/// Numbers of names in questions go from 1 to this one: further than in rooms, so that they are read
+/// and not guessed.
+const NUMBERS: u8 = 9;
+/// Things that are seen besides the one that is looked for, at most.
+const OTHERS: usize = 4;
+/// Receptacles that an errand's room is cut down to, at least and at most.
+const NAMED: (usize, usize) = (2, 5);
+
+/// One exercise: half of them are about what is seen, a quarter about errands, and a quarter are
+/// searches for what is not there.
+pub(super) fn exercise(scale: Scale, stream: Stream) -> Vec<Segment> {
+    let mut rng = stream.child("questions").rng();
+    let rooms = stream.child("rooms");
+    let mut rooms = (0..).filter_map(|next| draw::draw(Part::Train, scale, rooms.index(next)));
+    let mut segments = vec![Segment::text(Source::Prompt, SYSTEM.to_owned())];
+    match rng.random_range(0..4) {
+        0 | 1 => segments.extend((0..QUESTIONS).flat_map(|_| look(&mut rng))),
+        2 => {
+            for mut room in rooms.take(QUESTIONS) {
+                room.places.truncate(rng.random_range(NAMED.0..=NAMED.1));
+                segments.extend(asked(opening(&room), first_thought(&room)));
+            }
+        }
+        _ => {
+            let Some(mut room) = rooms.next() else { return segments };
+            room.things.retain(|thing| thing.thing.0 != room.goal.thing);
+            segments.push(Segment::text(Source::Prompt, opening(&room)));
+            for (turn, reply) in search(&room) {
+                segments.push(Segment::text(Source::Model, turn));
+                segments.push(Segment::text(Source::Environment, reply));
+            }
+            // It ends with a turn.
+            segments.pop();
+        }
+    }
+    segments
+}
+
+fn asked(question: String, answer: String) -> [Segment; 2] {
+    [Segment::text(Source::Prompt, question), Segment::text(Source::Model, answer)]
+}
+
+/// What is to be found and what is seen of a receptacle, half of the times with that.
+fn look(rng: &mut ChaCha8Rng) -> [Segment; 2] {
+    let room = *any(Room::ALL, rng);
+    let place = Name(any(receptacles(room), rng).kind, rng.random_range(1..=2));
+    let (sought, _) = *any(things(room), rng);
+    let mut seen = Vec::new();
+    for _ in 0..rng.random_range(0..=OTHERS) {
+        let (kind, _) = *any(things(room), rng);
+        if kind != sought {
+            seen.push(Name(kind, rng.random_range(1..=NUMBERS)));
+        }
+    }
+    let found = Name(sought, rng.random_range(1..=NUMBERS));
+    let is_here = rng.random_bool(0.5);
+    if is_here {
+        seen.push(found);
+    }
+    seen.shuffle(rng);
+    let word = sought.word();
+    let question = format!(
+        "Find {} {word}. You are at the {place}. {}",
+        article(word),
+        contents(place.0, &seen)
+    );
+    let answer = if is_here { here(found) } else { not_here(sought) };
+    asked(question, answer)
+}
+
+/// One of several, of which there is at least one.
+fn any<'a, T>(several: &'a [T], rng: &mut ChaCha8Rng) -> &'a T {
+    &several[rng.random_range(0..several.len())]
+}
