@@ -184,18 +184,15 @@ fn exercises_come_first_are_right_and_are_about_what_is_new() {
         {
             let thing = thing.trim_start_matches('n').trim();
             let (_, seen) = seen.split_once("you see ").unwrap();
-            match answer.strip_suffix(" is here.") {
-                Some(found) => {
-                    let found = found.strip_prefix("think: ").unwrap();
-                    assert!(found.starts_with(&format!("{thing} ")), "{asked} {answer}");
-                    assert!(seen.contains(&format!(" {found}")), "{asked} {answer}");
-                    here += 1;
-                }
-                None => {
-                    assert_eq!(answer, format!("think: {thing} is not here."));
-                    assert!(!seen.contains(&format!(" {thing} ")), "{asked} {answer}");
-                    not_here += 1;
-                }
+            if let Some(found) = answer.strip_suffix(" is here.") {
+                let found = found.strip_prefix("think: ").unwrap();
+                assert!(found.starts_with(&format!("{thing} ")), "{asked} {answer}");
+                assert!(seen.contains(&format!(" {found}")), "{asked} {answer}");
+                here += 1;
+            } else {
+                assert_eq!(answer, format!("think: {thing} is not here."));
+                assert!(!seen.contains(&format!(" {thing} ")), "{asked} {answer}");
+                not_here += 1;
             }
         } else if asked.contains("Your task is to: ") {
             assert!(answer.starts_with("think: I need to find "), "{asked} {answer}");

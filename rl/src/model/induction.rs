@@ -72,7 +72,7 @@ impl<'a> InductionHeads<'a> {
                 self.key_heads(drawn, |group| Some(self.copied(group)))
             }
             (1, "self_attn.o_proj.weight") => {
-                self.outputs(drawn, |group, _| Some(self.copied(group) * COPIED))
+                self.outputs(&drawn, |group, _| Some(self.copied(group) * COPIED))
             }
             (_, "self_attn.k_proj.weight") => self.key_heads(drawn, |group| {
                 let looks_back = layer == 0 && group == 0;
@@ -87,7 +87,7 @@ impl<'a> InductionHeads<'a> {
             (0, "self_attn.v_proj.weight") => {
                 self.key_heads(drawn, |group| (group == 0).then(|| self.read()))
             }
-            (0, "self_attn.o_proj.weight") => self.outputs(drawn, |group, head| {
+            (0, "self_attn.o_proj.weight") => self.outputs(&drawn, |group, head| {
                 let is_written = group == 0 && head + 2 < self.parts.size()[0];
                 is_written.then(|| self.written(head) * WRITTEN)
             }),
@@ -114,9 +114,8 @@ impl<'a> InductionHeads<'a> {
     fn slow(&self, rows: &Tensor) -> Tensor {
         let all = rows.zeros_like();
         let (half, slow) = (self.config.head_dim / 2, self.slow_pairs());
-        for (place, pair) in [half, 2 * half].into_iter().enumerate() {
-            let first = place as i64 * slow;
-            all.narrow(0, pair - slow, slow).copy_(&rows.narrow(0, first, slow));
+        for (end, first) in [(half, 0), (2 * half, slow)] {
+            all.narrow(0, end - slow, slow).copy_(&rows.narrow(0, first, slow));
         }
         all
     }
@@ -177,7 +176,7 @@ impl<'a> InductionHeads<'a> {
     }
 
     /// Sets what query heads write, given as what they would read of it.
-    fn outputs(&self, drawn: Tensor, head: impl Fn(i64, i64) -> Option<Tensor>) -> Tensor {
+    fn outputs(&self, drawn: &Tensor, head: impl Fn(i64, i64) -> Option<Tensor>) -> Tensor {
         self.heads(drawn.tr(), head).tr().contiguous()
     }
 }
@@ -219,8 +218,7 @@ mod tests {
         let mut ids: Vec<i64> =
             (0..length).map(|_| rng.random_range(0..config.vocab_size)).collect();
         ids.extend_from_within(..);
-        let logits =
-            tch::no_grad(|| model.forward(&Packed::new([&ids[..]].into_iter(), Device::Cpu)));
+        let logits = tch::no_grad(|| model.forward(&Packed::new([&ids[..]], Device::Cpu)));
         let log_probs = logits.view([2 * length, -1]).log_softmax(-1, Kind::Float);
         let next = Tensor::from_slice(&ids[1..]).unsqueeze(1);
         let said = log_probs.narrow(0, 0, 2 * length - 1).gather(1, &next, false);
