@@ -28,8 +28,8 @@ const PRETRAINING: [&str; 10] = [
     "context=2560",
 ];
 
-/// With exercises: they come first, their answers alone are learnt, and they ask for words to be copied and
-/// compared.
+/// What is added with exercises: documents stay in order, so that exercises come first; the loss is on the
+/// assistant's turns alone; the model begins with induction heads.
 const WITH_EXERCISES: [&str; 6] = [
     "--set",
     "shuffle_dataset=false",

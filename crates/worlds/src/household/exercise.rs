@@ -2,7 +2,7 @@
 //! new each time.
 //!
 //! A policy that learns from episodes alone hardly learns to compare what it looks for with what it
-//! sees: few tokens of an episode depend on it. Half of the answers of these exercises do.
+//! sees: few tokens of an episode depend on it. Here each question asks for one such step.
 
 use super::draw;
 use super::episode::contents;
@@ -21,8 +21,8 @@ use tasks::stream::Stream;
 
 /// Questions of an exercise.
 const QUESTIONS: usize = 14;
-/// Numbers of names in questions go from 1 to this one: further than in rooms, so that they are read
-/// and not guessed.
+/// The largest number of a thing in a question: larger than in rooms, so that numbers are read and not
+/// guessed.
 const NUMBERS: u8 = 9;
 /// Things that are seen besides the one that is looked for, at most.
 const OTHERS: usize = 4;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use tasks::stream::Stream;
 
-/// The system prompt.
+/// The system prompt of episodes and of exercises.
 pub(super) const SYSTEM: &str = "Carry out the task in the room. Write one line at a time: an action, or a \
      thought that begins with `think:`.";
 /// Worked examples in a prompt.
