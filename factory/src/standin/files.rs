@@ -19,13 +19,13 @@ impl PreparedFiles {
     /// Adds a file that agents see.
     pub(super) fn public(&mut self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) {
         let before = self.public.insert(path.into(), bytes.into());
-        debug_assert!(before.is_none(), "a path is given once");
+        assert!(before.is_none(), "a path is given once");
     }
 
     /// Adds a file of answers.
     pub(super) fn private(&mut self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) {
         let before = self.private.insert(path.into(), bytes.into());
-        debug_assert!(before.is_none(), "a path is given once");
+        assert!(before.is_none(), "a path is given once");
     }
 
     /// Writes all files below `folder`, which must exist.

@@ -43,7 +43,7 @@ pub(super) fn encode(canvas: &Canvas) -> Vec<u8> {
         file.extend(value.to_le_bytes());
     }
     file.extend(0_u32.to_le_bytes());
-    debug_assert_eq!(file.len(), DIRECTORY);
+    assert_eq!(file.len(), DIRECTORY);
     for bits in [8_u16, 8, 8] {
         file.extend(bits.to_le_bytes());
     }

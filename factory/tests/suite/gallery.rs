@@ -69,7 +69,8 @@ fn corpus(desk: &tempfile::TempDir) -> Utf8PathBuf {
     let share = (1e5 / cells.len() as f64).floor() / 1e5;
     let shares: Vec<String> = cells.iter().map(|cell| format!("{cell}={share:.5}")).collect();
     let output = Command::new(env!("CARGO_BIN_EXE_factory"))
-        .args(["generate", "--count", &cells.len().to_string(), "--out", out.as_str()])
+        .args(["generate", "--count", &cells.len().to_string(), "--preset", "paper"])
+        .args(["--out", out.as_str()])
         .args(["--shares", &shares.join(",")])
         .output()
         .unwrap();

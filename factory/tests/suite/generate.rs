@@ -1,5 +1,6 @@
 //! The command as a user meets it: reproducible, interruptible, clear about mistakes.
 
+use crate::models::command::LIGHT;
 use camino::{Utf8Path, Utf8PathBuf};
 use factory::corpus::folder::RECORD_VERSION;
 use fs_err as fs;
@@ -25,6 +26,13 @@ impl GenerateCommand {
     fn generate(out: &Utf8Path, more: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
         command.args(["generate", "--count", COUNT, "--out", out.as_str()]).args(more);
+        command
+    }
+
+    /// The same of kinds whose files are soon made, where it is all one what tasks hold.
+    fn generate_light(out: &Utf8Path, more: &[&str]) -> Command {
+        let mut command = Self::generate(out, &["--modality", LIGHT]);
+        command.args(more);
         command
     }
 }
@@ -88,9 +96,9 @@ fn another_seed_shares_nothing() {
 fn a_killed_run_is_finished_by_the_same_command() {
     let desk = GenerateCommand::new();
     let (whole, broken) = (desk.path("whole"), desk.path("broken"));
-    assert!(run(GenerateCommand::generate(&whole, &[])).status.success());
+    assert!(run(GenerateCommand::generate_light(&whole, &[])).status.success());
     for milliseconds in [60, 250, 500] {
-        let mut child = GenerateCommand::generate(&broken, &["--jobs", "2"])
+        let mut child = GenerateCommand::generate_light(&broken, &["--jobs", "2"])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -101,7 +109,7 @@ fn a_killed_run_is_finished_by_the_same_command() {
     }
     // What is left where a run is killed while it writes the record.
     fs::write(broken.join(".corpus.json.1.tmp"), "{").unwrap();
-    let output = run(GenerateCommand::generate(&broken, &["--resume"]));
+    let output = run(GenerateCommand::generate_light(&broken, &["--resume"]));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(corpus_files(&whole) == corpus_files(&broken), "the corpora differ");
     // Nothing is lost or doubled in the ledger either.
@@ -113,14 +121,14 @@ fn a_killed_run_is_finished_by_the_same_command() {
 fn a_damaged_line_of_the_ledger_is_named_and_made_again() {
     let desk = GenerateCommand::new();
     let corpus = desk.path("corpus");
-    assert!(run(GenerateCommand::generate(&corpus, &[])).status.success());
+    assert!(run(GenerateCommand::generate_light(&corpus, &[])).status.success());
     let whole = corpus_files(&corpus);
     let ledger = corpus.join("ledger.jsonl");
     let text = fs::read_to_string(&ledger).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
     lines[1] = "{\"slot\": 1,";
     fs::write(&ledger, lines.join("\n") + "\n").unwrap();
-    let output = run(GenerateCommand::generate(&corpus, &[]));
+    let output = run(GenerateCommand::generate_light(&corpus, &[]));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("ledger.jsonl` is damaged in line 2"), "{said}");
@@ -131,7 +139,7 @@ fn a_damaged_line_of_the_ledger_is_named_and_made_again() {
 fn a_finished_corpus_verifies_and_can_be_looked_at() {
     let desk = GenerateCommand::new();
     let out = desk.path("corpus");
-    assert!(run(GenerateCommand::generate(&out, &[])).status.success());
+    assert!(run(GenerateCommand::generate_light(&out, &[])).status.success());
     let factory = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
         command.args(args);
@@ -222,9 +230,9 @@ fn mistakes_get_one_clear_error_and_leave_nothing_behind() {
 fn other_options_do_not_continue_a_corpus() {
     let desk = GenerateCommand::new();
     let out = desk.path("corpus");
-    assert!(run(GenerateCommand::generate(&out, &[])).status.success());
+    assert!(run(GenerateCommand::generate_light(&out, &[])).status.success());
     let before = corpus_files(&out);
-    let text = complaint(&run(GenerateCommand::generate(&out, &["--seed", "9"])));
+    let text = complaint(&run(GenerateCommand::generate_light(&out, &["--seed", "9"])));
     assert!(text.contains("`seed` = 0, not 9"), "{text}");
     let text = complaint(&run(GenerateCommand::generate(&out, &["--modality", "tabular"])));
     assert!(text.contains("modality, formulation and shares"), "{text}");
@@ -235,12 +243,12 @@ fn other_options_do_not_continue_a_corpus() {
 fn corpus_of_an_older_version_is_not_continued() {
     let desk = GenerateCommand::new();
     let out = desk.path("corpus");
-    assert!(run(GenerateCommand::generate(&out, &[])).status.success());
+    assert!(run(GenerateCommand::generate_light(&out, &[])).status.success());
     let record = fs::read_to_string(out.join("corpus.json")).unwrap();
     let now = format!("\"version\": {RECORD_VERSION}");
     fs::write(out.join("corpus.json"), record.replacen(&now, "\"version\": 1", 1)).unwrap();
     let before = corpus_files(&out);
-    let text = complaint(&run(GenerateCommand::generate(&out, &["--resume"])));
+    let text = complaint(&run(GenerateCommand::generate_light(&out, &["--resume"])));
     let expected = format!("version 1, and this build makes version {RECORD_VERSION}");
     assert!(text.contains(&expected), "{text}");
     assert!(text.contains("another `--out`"), "{text}");

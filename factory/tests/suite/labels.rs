@@ -36,7 +36,7 @@ fn tasks_with_labels_in_names_are_sound() {
     let desk = tempfile::tempdir().unwrap();
     let root = Utf8Path::from_path(desk.path()).unwrap().join("corpus");
     let made = Command::new(env!("CARGO_BIN_EXE_factory"))
-        .args(["generate", "--count", "24", "--val-count", "0", "--preset", "paper"])
+        .args(["generate", "--count", "12", "--val-count", "0", "--preset", "paper"])
         .args(["--modality", "image,audio", "--formulation", "binary,multiclass"])
         .args(["--out", root.as_str()])
         .status()

@@ -2,7 +2,7 @@
 //! faults, and the command that asks it.
 
 mod code;
-mod command;
+pub(crate) mod command;
 mod evaluators;
 mod generators;
 mod puppet;

@@ -38,7 +38,8 @@ impl Fixture {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = shifts::write(Utf8Path::from_path(folder.path()).unwrap());
-        let options = SandboxOptions { slots: 2, spares: 1, ..SandboxOptions::default() };
+        let options =
+            SandboxOptions { slots: 2, spares: 1, warm_up: false, ..SandboxOptions::default() };
         let suite = TaskSuite::open(&path, &Opening::default(), options).unwrap();
         let config = EpisodeConfig { feedback: Feedback::Validate, ..EpisodeConfig::default() };
         let python = PythonFacts::ask(suite.sandbox()).unwrap();

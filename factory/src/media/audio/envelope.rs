@@ -138,7 +138,7 @@ impl SearchGrid {
                     let pitch = track.pitch * (1.0 + track.chirp * u);
                     [1.0, 2.0, 3.0, 4.0].map(|k| {
                         let bin = floor(pitch * k * FRAME as f64 / RATE + 0.5);
-                        debug_assert!(bin < HEARD, "the highest track's fourth partial is heard");
+                        assert!(bin < HEARD, "the highest track's fourth partial is heard");
                         u16::try_from(frame * HEARD + bin).unwrap_or(u16::MAX)
                     })
                 }));

@@ -165,8 +165,7 @@ impl Medium for Clip {
         let camera = Camera::of(look, &SIDES);
         let &[background, brightening, contrast, count, radius, speed, heading, growth] = values
         else {
-            debug_assert!(false, "a value for each statistic");
-            return Vec::new();
+            unreachable!("a value for each statistic")
         };
         let turn = heading.to_radians();
         let step = (speed * libm::cos(turn), speed * libm::sin(turn));

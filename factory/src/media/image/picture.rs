@@ -120,7 +120,7 @@ pub(crate) fn encode(format: Format, pixels: ArrayView3<'_, u8>) -> Vec<u8> {
         let stored = (CompressionType::Uncompressed, FilterType::NoFilter);
         write(PngEncoder::new_with_quality(&mut file, stored.0, stored.1), pixels)
     };
-    debug_assert!(written.is_ok(), "writing to memory fails only for other channels: {written:?}");
+    assert!(written.is_ok(), "writing to memory fails only for other channels: {written:?}");
     file
 }
 

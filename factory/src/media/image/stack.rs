@@ -19,7 +19,7 @@ pub(super) const FRAMES: std::ops::RangeInclusive<usize> = 2..=32;
 pub(crate) fn encode(frames: &[Array2<u8>]) -> Vec<u8> {
     let mut file = Cursor::new(Vec::new());
     let written = write(&mut file, frames);
-    debug_assert!(written.is_ok(), "writing to memory does not fail: {written:?}");
+    assert!(written.is_ok(), "writing to memory does not fail: {written:?}");
     file.into_inner()
 }
 

@@ -40,7 +40,7 @@ impl GalleryPicture {
         let (width, height) = (edge(self.width), edge(self.height));
         let written =
             PngEncoder::new(&mut file).write_image(&self.pixels, width, height, self.color.into());
-        debug_assert!(written.is_ok(), "writing bytes to memory does not fail: {written:?}");
+        assert!(written.is_ok(), "writing bytes to memory does not fail: {written:?}");
         file
     }
 

@@ -373,7 +373,7 @@ pub(crate) fn kill_often(out: &Utf8Path, command: impl Fn() -> Command) {
 #[test]
 fn budget_ends_a_run_before_it_is_exceeded_and_a_higher_one_continues_it() {
     let folder = TemporaryFolder::new();
-    let recording = recorded(&folder, count(), "writer");
+    let recording = recorded_light(&folder, count(), "writer");
     let server = provider(&recording, Duration::from_millis(5), true);
     let models = models_file(&folder, &server);
     let price = "[[price]]\nmodel = \"puppet-1\"\ninput = \"1\"\noutput = \"5\"\n";
@@ -381,7 +381,7 @@ fn budget_ends_a_run_before_it_is_exceeded_and_a_higher_one_continues_it() {
     let out = folder.path().join("corpus");
     let run = |budget: &str| {
         let flags = ["--models", models.as_str(), "--roles", "writer:puppet"];
-        let money = ["--prices", prices.as_str(), "--budget-usd", budget];
+        let money = ["--prices", prices.as_str(), "--budget-usd", budget, "--modality", LIGHT];
         generate(&out, count(), &[&flags[..], &money[..]].concat()).output().unwrap()
     };
     let stopped = run("0.02");
