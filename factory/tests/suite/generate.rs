@@ -1,6 +1,5 @@
 //! The command as a user meets it: reproducible, interruptible, clear about mistakes.
 
-use crate::models::command::LIGHT;
 use camino::{Utf8Path, Utf8PathBuf};
 use factory::corpus::folder::RECORD_VERSION;
 use fs_err as fs;
@@ -10,6 +9,8 @@ use std::time::Duration;
 use support::folders::corpus_files;
 
 const COUNT: &str = "6";
+/// Kinds of data whose files are soon made, for tests to which it is all one what tasks hold.
+pub(crate) const LIGHT: &str = "tabular,time_series,graph";
 
 /// A temporary folder and the command that works in it.
 struct GenerateCommand(tempfile::TempDir);
@@ -29,7 +30,7 @@ impl GenerateCommand {
         command
     }
 
-    /// The same of kinds whose files are soon made, where it is all one what tasks hold.
+    /// The same of [`LIGHT`] kinds.
     fn generate_light(out: &Utf8Path, more: &[&str]) -> Command {
         let mut command = Self::generate(out, &["--modality", LIGHT]);
         command.args(more);

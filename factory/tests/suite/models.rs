@@ -2,7 +2,7 @@
 //! faults, and the command that asks it.
 
 mod code;
-pub(crate) mod command;
+mod command;
 mod evaluators;
 mod generators;
 mod puppet;

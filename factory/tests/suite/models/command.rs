@@ -2,6 +2,7 @@
 
 use super::puppet::PuppetModel;
 use super::server::provider;
+use crate::generate::LIGHT;
 use camino::{Utf8Path, Utf8PathBuf};
 use factory::corpus::ledger::{self, AttemptOutcome, Entry};
 use factory::corpus::pipeline::{self, Progress};
@@ -78,9 +79,6 @@ pub(crate) fn options(out: &Utf8Path, count: usize, mode: Option<&str>) -> Optio
         shard: None,
     }
 }
-
-/// Kinds of data whose files are soon made, for tests to which it is all one what tasks hold.
-pub(crate) const LIGHT: &str = "tabular,time_series,graph";
 
 /// Makes a corpus of [`LIGHT`] kinds in which the puppet plays, and returns its recording.
 fn recorded_light(folder: &TemporaryFolder, count: usize, mode: &str) -> Utf8PathBuf {
