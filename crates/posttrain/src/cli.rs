@@ -8,6 +8,7 @@ mod ft;
 mod ft_agent;
 mod gateway;
 mod grading;
+mod import;
 mod model_files;
 mod model_folder;
 mod output;
@@ -63,6 +64,12 @@ enum PosttrainCommand {
     ///
     /// Example: posttrain make --suite rlbench --scale tiny --seed 4711 --out generated/suite
     Make(suite::MakeArgs),
+    /// Make a suite of published benchmarks, from files that you have: GSM8K, HumanEval.
+    ///
+    /// Test items are the published ones. Dev items are taken out of those for training.
+    ///
+    /// Example: posttrain import --from benchmarks --out generated/published
+    Import(import::ImportArgs),
     /// List the tasks of a suite, after comparing every file with its hash.
     Tasks(suite::TasksArgs),
     /// Make a small base model that knows the words of all tasks and does them badly.
@@ -133,6 +140,7 @@ impl PosttrainCli {
     pub(crate) fn run(&self) -> u8 {
         let result = match &self.command {
             PosttrainCommand::Make(args) => suite::make(args),
+            PosttrainCommand::Import(args) => import::import(args),
             PosttrainCommand::Tasks(args) => suite::tasks(args),
             PosttrainCommand::Base(args) => base::base(args),
             PosttrainCommand::Serve(args) => serve::serve(args),

@@ -15,7 +15,7 @@ use crate::grams::{grams, words};
 use crate::kind::Scale;
 use crate::name::WorldName;
 use crate::part::Part;
-use crate::spec::{TaskKind, TaskWorld};
+use crate::spec::{Source as ItemSource, TaskKind, TaskWorld};
 use crate::suite::{Suite, SuiteError};
 use crate::world::Environment;
 use agents::trajectory::{Segment, Source};
@@ -176,7 +176,7 @@ pub enum BaseTextError {
     /// An episode could not be played.
     #[error("failed to play a training item")]
     Play(#[from] DemonstrationError),
-    /// A task of a user, of which there are no more items than it has.
+    /// A task from files of a user, of which there are no more items than it has.
     #[error("no text can be drawn for `{0}`, which is no generated task: give a base of your own")]
     Custom(TaskId),
 }
@@ -222,6 +222,9 @@ pub fn base_text(
             continue;
         }
         let folder = suite.task(task.id.as_str())?;
+        if matches!(folder.spec().source, ItemSource::Folder { .. }) {
+            return Err(BaseTextError::Custom(task.id.clone()));
+        }
         let sealed = match folder.sealed() {
             _ if settings.repeats == 0 => None,
             Ok(sealed) => Some(SealedItems::of(&[sealed.dev()?, sealed.test()?])),

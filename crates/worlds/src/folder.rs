@@ -1,19 +1,65 @@
 //! The folder of one task: what an agent may see, and the half that only graders open.
 
 use crate::custom::CustomWorld;
+use crate::human_eval::HumanEvalWorld;
 use crate::part::Part;
 use crate::spec::{SpecError, TaskSpec, TaskWorld};
 use crate::world::Environment;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use tasks::stream::Stream;
+use tasks::task::TaskId;
 
-pub(crate) const SPEC: &str = "task.toml";
-pub(crate) const DESCRIPTION: &str = "description.md";
+const SPEC: &str = "task.toml";
+const DESCRIPTION: &str = "description.md";
 pub(crate) const PUBLIC: &str = "public";
 pub(crate) const GROUND: &str = "ground.json";
-pub(crate) const SEALED: &str = "sealed";
-pub(crate) const CANARY: &str = "canary";
+const SEALED: &str = "sealed";
+const CANARY: &str = "canary";
+
+/// A task that is to be written.
+#[derive(Debug)]
+pub(crate) struct NewTask {
+    pub(crate) spec: TaskSpec,
+    /// The page that an agent reads.
+    pub(crate) page: String,
+    /// What all items share; `None` if nothing.
+    pub(crate) ground: Option<String>,
+    /// The lines of each part, an item a line.
+    pub(crate) parts: BTreeMap<Part, String>,
+}
+
+impl NewTask {
+    /// The files of its folder in a suite with this seed, by their paths in the suite.
+    pub(crate) fn files(self, seed: u64) -> BTreeMap<Utf8PathBuf, Vec<u8>> {
+        let folder = Utf8Path::new(self.spec.id.as_str());
+        let canary = canary(&self.spec.id, seed);
+        let mut files = BTreeMap::new();
+        for (part, lines) in self.parts {
+            let (half, text) =
+                if part.is_sealed() { (SEALED, canary.clone() + &lines) } else { (PUBLIC, lines) };
+            files.insert(folder.join(half).join(format!("{part}.jsonl")), text);
+        }
+        if let Some(ground) = self.ground {
+            files.insert(folder.join(PUBLIC).join(GROUND), ground);
+        }
+        files.insert(folder.join(SEALED).join(CANARY), canary);
+        files.insert(folder.join(SPEC), self.spec.to_toml());
+        files.insert(folder.join(DESCRIPTION), self.page);
+        files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect()
+    }
+}
+
+/// A line of JSON that is in every sealed file and nowhere else, so that a copy of a sealed file
+/// is found by it.
+fn canary(task: &TaskId, seed: u64) -> String {
+    let stream = Stream::root(seed).child("worlds").child("canary").child(task.as_str());
+    let words: Vec<String> =
+        (0..4).map(|index| format!("{:016x}", stream.index(index).seed())).collect();
+    format!("{{\"canary\":\"{task} {}\"}}\n", words.join("-"))
+}
 
 /// One task on disk.
 #[derive(Debug, Clone)]
@@ -161,6 +207,7 @@ impl TaskFolder {
         let read = match self.spec.world {
             TaskWorld::Generated(world) => world.read(spec, part, ground, lines),
             TaskWorld::Custom => CustomWorld::read(spec, part, ground, lines),
+            TaskWorld::HumanEval => HumanEvalWorld::read(spec, part, ground, lines),
         };
         let world = read.map_err(|(line, source)| match line {
             0 => FolderError::Line { path: ground_path, line: 1, source },

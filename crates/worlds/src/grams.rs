@@ -68,6 +68,14 @@ pub fn grams(text: &str) -> HashSet<[u8; 16]> {
     }
 }
 
+/// The first window of [`GRAM`] words of `text` that is not among these, in lower case; `None` if there is
+/// none, as of a text of fewer words.
+pub(crate) fn own_window(text: &str, others: &HashSet<[u8; 16]>) -> Option<String> {
+    let words = words(text);
+    let mut windows = words.windows(GRAM);
+    windows.find(|window| !others.contains(&hash(window))).map(|window| window.join(" "))
+}
+
 fn hash<W: AsRef<str>>(window: &[W]) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     for word in window {

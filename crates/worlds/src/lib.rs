@@ -19,6 +19,8 @@ mod folder;
 mod generate;
 pub mod grams;
 pub mod household;
+pub mod human_eval;
+pub mod import;
 pub mod instructions;
 mod kind;
 pub mod mathematics;

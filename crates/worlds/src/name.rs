@@ -8,7 +8,7 @@ use crate::household::Household;
 use crate::instructions::Instructions;
 use crate::kind::{Kind, Outline, Scale};
 use crate::mathematics::Aime;
-use crate::part::Part;
+use crate::part::{Part, item_id};
 use crate::patents::{Noc4pc, Par4pc, Pi4pc};
 use crate::pool::{PoolSource, RawRow};
 use crate::programs::Programs;
@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
-use tasks::task::TaskId;
+use tasks::task::{TaskError, TaskId};
 
 /// A kind of environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -91,6 +91,26 @@ pub(crate) struct TaskLines {
 pub(crate) struct Line<I> {
     pub(crate) id: TaskId,
     pub(crate) item: I,
+}
+
+/// The lines of each part, the items numbered in their order.
+///
+/// # Errors
+/// [`TaskError::BadId`] if the task's id leaves no room for the rest of an item's.
+pub(crate) fn item_lines<I: Serialize>(
+    task: &TaskId,
+    parts: BTreeMap<Part, Vec<I>>,
+) -> Result<BTreeMap<Part, String>, TaskError> {
+    let mut lines = BTreeMap::new();
+    for (part, items) in parts {
+        let mut text = String::new();
+        for (number, item) in items.into_iter().enumerate() {
+            let id = item_id(task, part, number)?;
+            text.push_str(&(as_text(&Line { id, item }) + "\n"));
+        }
+        lines.insert(part, text);
+    }
+    Ok(lines)
 }
 
 /// What cannot be read: the number of its line, from 1, or 0 for what all items share; and why.

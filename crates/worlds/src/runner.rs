@@ -53,6 +53,24 @@ pub struct ProgramRun {
 }
 
 impl ProgramRun {
+    /// What went wrong before a program could say anything, as a tag; `None` if it came to its end.
+    pub(crate) fn mistake(&self) -> Option<&'static str> {
+        match &self.outcome {
+            Outcome::Finished => None,
+            Outcome::Raised { exception } => {
+                let is_syntax =
+                    matches!(exception.as_str(), "SyntaxError" | "IndentationError" | "TabError");
+                Some(if is_syntax { "syntax" } else { "raised" })
+            }
+            Outcome::Exited { .. } => Some("no_result"),
+            Outcome::TimedOut => Some("timeout"),
+            Outcome::OutOfMemory
+            | Outcome::DiskLimit
+            | Outcome::OutputLimit
+            | Outcome::Killed { .. } => Some("limit"),
+        }
+    }
+
     /// Whether the same script would end so again: no clock, limit or signal had a part in it.
     pub(crate) fn is_repeatable(&self) -> bool {
         matches!(self.outcome, Outcome::Finished | Outcome::Raised { .. } | Outcome::Exited { .. })

@@ -78,6 +78,8 @@ pub enum TaskWorld {
     Generated(WorldName),
     /// Items and a scorer of a user ([`crate::custom`]).
     Custom,
+    /// Functions of HumanEval ([`crate::human_eval`]).
+    HumanEval,
 }
 
 impl TaskWorld {
@@ -86,6 +88,7 @@ impl TaskWorld {
         match self {
             Self::Generated(world) => world.name(),
             Self::Custom => crate::custom::NAME,
+            Self::HumanEval => crate::human_eval::NAME,
         }
     }
 
@@ -94,6 +97,7 @@ impl TaskWorld {
         match self {
             Self::Generated(world) => world.version(),
             Self::Custom => crate::custom::VERSION,
+            Self::HumanEval => crate::human_eval::VERSION,
         }
     }
 }
@@ -112,21 +116,19 @@ impl From<TaskWorld> for String {
 
 /// A name that no environment has.
 #[derive(Debug, thiserror::Error)]
-#[error("`{found}` is no environment; there are {}, {}", .known.join(", "), crate::custom::NAME)]
+#[error("`{found}` is no environment; there are {}", .known.join(", "))]
 pub struct UnknownWorld {
     found: String,
-    known: [&'static str; WorldName::ALL.len()],
+    known: Vec<&'static str>,
 }
 
 impl TryFrom<String> for TaskWorld {
     type Error = UnknownWorld;
     fn try_from(found: String) -> Result<Self, UnknownWorld> {
-        if found == crate::custom::NAME {
-            return Ok(Self::Custom);
-        }
-        let world = WorldName::ALL.into_iter().find(|world| world.name() == found);
-        let known = WorldName::ALL.map(WorldName::name);
-        world.map(Self::Generated).ok_or(UnknownWorld { found, known })
+        let of_files = [Self::Custom, Self::HumanEval];
+        let all = || WorldName::ALL.into_iter().map(Self::Generated).chain(of_files);
+        let world = all().find(|world| world.name() == found);
+        world.ok_or_else(|| UnknownWorld { found, known: all().map(Self::name).collect() })
     }
 }
 
@@ -228,10 +230,21 @@ impl TaskSpec {
         version: u32,
         scale: Scale,
     ) -> Self {
+        let source = Source::Generated { seed: Some(seed), version, scale };
+        Self::of_outline(id, world.into(), outline, source)
+    }
+
+    /// The spec of a task like those of a kind, with scores that are better the higher they are.
+    pub(crate) fn of_outline(
+        id: TaskId,
+        world: TaskWorld,
+        outline: &Outline,
+        source: Source,
+    ) -> Self {
         Self {
             id,
             level: outline.level,
-            world: world.into(),
+            world,
             kind: outline.kind,
             direction: Direction::Higher,
             failure_score: 0.0,
@@ -243,7 +256,7 @@ impl TaskSpec {
             threshold: 0.0,
             items: outline.sizes,
             forbidden: outline.forbidden.iter().map(|&word| word.to_owned()).collect(),
-            source: Source::Generated { seed: Some(seed), version, scale },
+            source,
         }
     }
 
@@ -416,7 +429,7 @@ mod tests {
             ("turns = 40", "turns = 0", "`turns` must be 1 to 1000, and is 0"),
             ("\"interactive\"", "\"static\"", "`turns` must be 1 for a static task, and is 40"),
             ("dev = 60", "dev = 0", "`dev` must be 1 to 99999, and is 0"),
-            ("context = 2048", "context = 16", "`context` must be more than `turn_tokens`"),
+            ("context = 2560", "context = 16", "`context` must be more than `turn_tokens`"),
             ("world = \"household\"", "world = \"garden\"", "it cannot be read"),
             ("version = 1", "version = 1\nhash = 1", "it cannot be read"),
             ("kind = \"generated\"", "kind = \"folder\"", "it cannot be read"),

@@ -10,19 +10,17 @@
 //! SUITE/pool/SOURCE/…                 raw data for all tasks, of suites that have it
 //! ```
 
-use crate::folder::{CANARY, DESCRIPTION, FolderError, GROUND, PUBLIC, SEALED, SPEC, TaskFolder};
+use crate::folder::{FolderError, NewTask, TaskFolder};
 use crate::generate::{GenerateError, as_text};
 use crate::kind::Scale;
 use crate::name::WorldName;
-use crate::part::Part;
 use crate::pool::{self, POOL, PoolSource, RawRow};
-use crate::spec::TaskWorld;
+use crate::spec::{TaskSpec, TaskWorld};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tasks::files;
-use tasks::stream::Stream;
 use tasks::task::TaskId;
 
 /// The version of `suite.json` that this build reads and writes.
@@ -95,11 +93,18 @@ pub struct SuiteEntry {
     pub version: u32,
 }
 
+impl SuiteEntry {
+    /// The entry of a task that this program writes.
+    pub(crate) fn of(spec: &TaskSpec) -> Self {
+        Self { id: spec.id.clone(), world: spec.world, version: spec.world.version() }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SuiteFile {
     version: u32,
-    /// None of tasks of a user.
+    /// None of tasks from files of a user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     request: Option<SuiteRequest>,
     tasks: Vec<SuiteEntry>,
@@ -185,28 +190,13 @@ impl SuiteRequest {
         let mut raw: BTreeMap<PoolSource, Vec<RawRow>> = BTreeMap::new();
         for &world in self.suite.worlds() {
             let spec = world.spec(self.scale, self.seed)?;
-            let folder = Utf8Path::new(spec.id.as_str());
-            let canary = canary(&spec.id, self.seed);
             let lines = world.lines(&spec, self.seed)?;
             if let Some(source) = world.pool_source() {
                 raw.entry(source).or_default().extend(lines.raw);
             }
-            for (part, text) in lines.parts {
-                let (half, text) = match part {
-                    Part::Train => (PUBLIC, text),
-                    Part::Dev | Part::Test => (SEALED, canary.clone() + &text),
-                };
-                bytes.insert(folder.join(half).join(format!("{part}.jsonl")), text.into_bytes());
-            }
-            if let Some(ground) = lines.ground {
-                bytes.insert(folder.join(PUBLIC).join(GROUND), ground.into_bytes());
-            }
-            bytes.insert(folder.join(SEALED).join(CANARY), canary.into_bytes());
-            bytes.insert(folder.join(SPEC), spec.to_toml().into_bytes());
-            let page = world.describe(self.scale);
-            bytes.insert(folder.join(DESCRIPTION), page.into_bytes());
-            let version = world.version();
-            tasks.push(SuiteEntry { id: spec.id, world: world.into(), version });
+            tasks.push(SuiteEntry::of(&spec));
+            let (page, ground, parts) = (world.describe(self.scale), lines.ground, lines.parts);
+            bytes.extend(NewTask { spec, page, ground, parts }.files(self.seed));
         }
         if !raw.is_empty() {
             bytes.extend(pool::render(raw, self.scale, self.seed));
@@ -294,15 +284,6 @@ fn hash_of(path: &Utf8Path) -> std::io::Result<String> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// A line of JSON that is in every sealed file and nowhere else, so that a copy of a sealed file
-/// is found by it.
-pub(crate) fn canary(task: &TaskId, seed: u64) -> String {
-    let stream = Stream::root(seed).child("worlds").child("canary").child(task.as_str());
-    let words: Vec<String> =
-        (0..4).map(|index| format!("{:016x}", stream.index(index).seed())).collect();
-    format!("{{\"canary\":\"{task} {}\"}}\n", words.join("-"))
-}
-
 impl Suite {
     /// Opens the suite in `path`.
     ///
@@ -321,7 +302,7 @@ impl Suite {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// What the suite was made from; `None` of tasks of a user.
+    /// What the suite was made from; `None` of tasks from files of a user.
     pub fn request(&self) -> Option<&SuiteRequest> {
         self.file.request.as_ref()
     }

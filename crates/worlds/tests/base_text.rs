@@ -178,33 +178,44 @@ fn exercises_come_first_are_right_and_are_about_what_is_new() {
     let unlike: HashSet<String> = exercises.iter().map(Document::text).collect();
     assert_eq!(unlike.len(), count);
 
-    let (mut here, mut not_here, mut errands, mut searches) = (0, 0, 0, 0);
-    for (asked, answer) in exercises.iter().flat_map(exchanges) {
-        if let Some((thing, seen)) = asked.strip_prefix("Find a").and_then(|it| it.split_once(". "))
-        {
-            let thing = thing.trim_start_matches('n').trim();
-            let (_, seen) = seen.split_once("you see ").unwrap();
-            if let Some(found) = answer.strip_suffix(" is here.") {
-                let found = found.strip_prefix("think: ").unwrap();
-                assert!(found.starts_with(&format!("{thing} ")), "{asked} {answer}");
-                assert!(seen.contains(&format!(" {found}")), "{asked} {answer}");
-                here += 1;
+    let (mut here, mut not_here, mut errands, mut turns) = (0, 0, 0, 0);
+    let (mut searches, mut carried_out) = (0, 0);
+    for document in exercises {
+        let exchanges = exchanges(document);
+        let is_played = exchanges[1..].iter().any(|(_, turn)| turn.starts_with("go to "));
+        let has_taken = exchanges.iter().any(|(_, turn)| turn.starts_with("take "));
+        searches += usize::from(is_played && !has_taken);
+        carried_out += usize::from(has_taken);
+        for (asked, answer) in exchanges {
+            if let Some((thing, seen)) =
+                asked.strip_prefix("Find a").and_then(|it| it.split_once(". "))
+            {
+                let (thing, rest) = thing.split_once(", ").unwrap();
+                let thing = thing.trim_start_matches('n').trim();
+                let (_, seen) = seen.split_once("you see ").unwrap();
+                if let Some(found) = answer.strip_suffix(&format!(" is here, {rest}.")) {
+                    let found = found.strip_prefix("think: ").unwrap();
+                    assert!(found.starts_with(&format!("{thing} ")), "{asked} {answer}");
+                    assert!(seen.contains(&format!(" {found}")), "{asked} {answer}");
+                    here += 1;
+                } else {
+                    assert_eq!(answer, format!("think: {thing} is not here."));
+                    assert!(!seen.contains(&format!(" {thing} ")), "{asked} {answer}");
+                    not_here += 1;
+                }
+            } else if asked.contains("Your task is to: ") {
+                assert!(answer.starts_with("think: find a"), "{asked} {answer}");
+                errands += 1;
             } else {
-                assert_eq!(answer, format!("think: {thing} is not here."));
-                assert!(!seen.contains(&format!(" {thing} ")), "{asked} {answer}");
-                not_here += 1;
+                assert!(has_taken || !answer.contains(" is here"), "{asked} {answer}");
+                turns += 1;
             }
-        } else if asked.contains("Your task is to: ") {
-            assert!(answer.starts_with("think: I need to find "), "{asked} {answer}");
-            errands += 1;
-        } else {
-            assert!(!answer.ends_with(" is here."), "{asked} {answer}");
-            searches += 1;
         }
     }
     let questions = here + not_here;
     assert!(questions > 200 && (0.4..0.6).contains(&(f64::from(here) / f64::from(questions))));
-    assert!(errands > 100 && searches > 200, "{errands} {searches}");
+    assert!(errands > 100 && turns > 200, "{errands} {turns}");
+    assert!(searches > 5 && carried_out > 5, "{searches} {carried_out}");
 }
 
 #[test]

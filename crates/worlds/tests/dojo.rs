@@ -49,7 +49,7 @@ fn environments() -> Vec<Box<dyn Environment>> {
 fn name_of(world: &dyn Environment) -> WorldName {
     match world.spec().world {
         TaskWorld::Generated(name) => name,
-        TaskWorld::Custom => panic!("the suite has no task of a user"),
+        other => panic!("{other:?}"),
     }
 }
 

@@ -22,8 +22,8 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 /// How long a killed run may take to be gone; a few milliseconds is usual, a tenth of a second on
-/// a busy machine.
-const ENDING: Duration = Duration::from_secs(1);
+/// a busy machine, and more than a second where a virtual machine stands still.
+const ENDING: Duration = Duration::from_secs(5);
 
 /// A run that has begun, or a session between two of its calls.
 #[derive(Debug)]

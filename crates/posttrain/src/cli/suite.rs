@@ -54,10 +54,7 @@ pub(super) struct TasksArgs {
 }
 
 pub(super) fn make(args: &MakeArgs) -> Result<u8> {
-    let seed = match args.seed {
-        Some(seed) => seed,
-        None => drawn_seed()?,
-    };
+    let seed = args.seed.map_or_else(drawn_seed, Ok)?;
     let suite = match args.suite {
         SuiteArg::Rlbench => SuiteName::Rlbench,
         SuiteArg::Ftdojo => SuiteName::Ftdojo,
@@ -73,7 +70,7 @@ pub(super) fn make(args: &MakeArgs) -> Result<u8> {
 }
 
 /// A seed that nobody can guess.
-fn drawn_seed() -> Result<u64> {
+pub(super) fn drawn_seed() -> Result<u64> {
     let digits = tasks::stream::unguessable().context("failed to draw a seed")?;
     Ok(u64::from_str_radix(&digits[..16], 16)?)
 }

@@ -195,12 +195,14 @@ impl Scripted {
 
     pub(super) fn recipe(briefing: &Briefing<'_>) -> Result<Recipe, Rejection> {
         let task = &briefing.task.id;
+        let unknown = || {
+            planner(format!(
+                "the scripted planner knows no script for `{task}`; give a planner that asks a model"
+            ))
+        };
         match briefing.task.world {
-            TaskWorld::Generated(world) => Recipe::of(world).ok_or_else(|| {
-                planner(format!(
-                    "the scripted planner knows no script for `{task}`; give a planner that asks a model"
-                ))
-            }),
+            TaskWorld::Generated(world) => Recipe::of(world).ok_or_else(unknown),
+            TaskWorld::HumanEval => Err(unknown()),
             TaskWorld::Custom => Recipe::of_rows(briefing.pool).ok_or_else(|| {
                 let forms = FORMS_OF_ROWS.map(|keys| format!("`{}`", keys.join("` and `")));
                 planner(format!(

@@ -1,6 +1,7 @@
 //! The other commands of the program.
 
 use crate::fixture::{PROGRAM, Place, TOKEN, suite, winning};
+use fs_err as fs;
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -58,6 +59,51 @@ fn suite_with_a_pool_is_made_and_its_raw_data_listed() {
     let without = run(&["tasks", suite().as_str(), "--pool"]);
     assert_eq!(without.status.code(), Some(1));
     assert!(String::from_utf8(without.stderr).unwrap().contains("has no raw data"));
+}
+
+#[test]
+fn published_benchmarks_are_imported_from_files_that_are_there() {
+    let place = Place::new();
+    let (from, out) = (place.path("benchmarks"), place.path("published"));
+    let import = |more: &[&str]| {
+        run(&[&["import", "--from", from.as_str(), "--out", out.as_str()], more].concat())
+    };
+    let refused = |more: &[&str], expected: &[&str]| {
+        let refused = import(more);
+        let text = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{text}");
+        assert!(expected.iter().all(|it| text.contains(it)), "{text}");
+        assert!(!out.exists());
+    };
+    refused(&[], &["there is no folder"]);
+    fs::create_dir_all(&from).unwrap();
+    refused(
+        &[],
+        &["gsm8k/train.jsonl: in", "human-eval/HumanEval.jsonl: data/HumanEval.jsonl.gz of"],
+    );
+    refused(&["--benchmark", "gsm8k"], &["gsm8k/train.jsonl` is missing; it is in"]);
+
+    fs::create_dir_all(from.join("gsm8k")).unwrap();
+    let row =
+        |number: usize| format!("{{\"question\": \"{number}?\", \"answer\": \"#### {number}\"}}\n");
+    fs::write(from.join("gsm8k/train.jsonl"), (0..8).map(row).collect::<String>()).unwrap();
+    fs::write(from.join("gsm8k/test.jsonl"), (8..11).map(row).collect::<String>()).unwrap();
+    refused(
+        &[],
+        &["is not the released file: it has 8 lines", "`--any-files` takes it all the same"],
+    );
+
+    let imported = import(&["--any-files"]);
+    assert_eq!(imported.status.code(), Some(0), "{imported:?}");
+    let text = String::from_utf8(imported.stdout).unwrap();
+    assert_eq!(text, "gsm8k: 6 items for training, 2 sealed for dev and 3 for the test\n");
+    let left_out = String::from_utf8(imported.stderr).unwrap();
+    assert!(left_out.contains("human-eval/HumanEval.jsonl"), "{left_out}");
+    let listed = run(&["tasks", out.as_str()]);
+    assert!(String::from_utf8(listed.stdout).unwrap().contains("gsm8k"));
+    let base = run(&["base", out.as_str(), "--out", place.path("base").as_str(), "--text-only"]);
+    assert_eq!(base.status.code(), Some(1));
+    assert!(String::from_utf8(base.stderr).unwrap().contains("which is no generated task"));
 }
 
 #[test]

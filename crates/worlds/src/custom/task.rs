@@ -1,17 +1,17 @@
 //! A user's task as a suite on disk: its items split and sealed, its raw data beside them.
 
+use super::NAME;
 use super::row::CustomRow;
 use super::world::{CustomItem, Shared};
-use super::{NAME, VERSION};
-use crate::folder::{CANARY, DESCRIPTION, GROUND, PUBLIC, SEALED, SPEC};
+use crate::folder::{GROUND, NewTask, PUBLIC};
 use crate::generate::as_text;
 use crate::grams::{self, GRAM, unescaped};
 use crate::kind::Sizes;
-use crate::name::Line;
-use crate::part::{Part, item_id};
+use crate::name::item_lines;
+use crate::part::Part;
 use crate::pool::POOL;
 use crate::spec::{Direction, Limits, Sampling, Source, TaskKind, TaskSpec, TaskWorld};
-use crate::suite::{Suite, SuiteEntry, SuiteError, SuiteFiles, canary};
+use crate::suite::{Suite, SuiteEntry, SuiteError, SuiteFiles};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use std::collections::{BTreeMap, HashSet};
@@ -121,29 +121,13 @@ impl CustomTask {
             dev: parts[&Part::Dev].len(),
             test: parts[&Part::Test].len(),
         };
-        let parts = with_evidence(parts, &copies)?;
-
-        let folder = Utf8Path::new(self.id.as_str());
-        let canary = canary(&self.id, self.seed);
-        let mut bytes = BTreeMap::new();
-        for (part, items) in parts {
-            let mut text = if part.is_sealed() { canary.clone() } else { String::new() };
-            for (number, item) in items.into_iter().enumerate() {
-                let id = item_id(&self.id, part, number)?;
-                text.push_str(&(as_text(&Line { id, item }) + "\n"));
-            }
-            let half = if part.is_sealed() { SEALED } else { PUBLIC };
-            bytes.insert(folder.join(half).join(format!("{part}.jsonl")), text.into_bytes());
-        }
-        let ground = (as_text(&shared) + "\n").into_bytes();
-        let hash = blake3::hash(&ground).to_hex().to_string();
-        bytes.insert(folder.join(PUBLIC).join(GROUND), ground);
-        bytes.insert(folder.join(SEALED).join(CANARY), canary.into_bytes());
+        let parts = item_lines(&self.id, with_evidence(parts, &copies)?)?;
+        let ground = as_text(&shared) + "\n";
+        let hash = blake3::hash(ground.as_bytes()).to_hex().to_string();
         let spec = self.spec(sizes, BTreeMap::from([(format!("{PUBLIC}/{GROUND}"), hash)]));
-        bytes.insert(folder.join(SPEC), spec.to_toml().into_bytes());
-        bytes.insert(folder.join(DESCRIPTION), format!("{objective}\n").into_bytes());
-        let entry = SuiteEntry { id: self.id.clone(), world: TaskWorld::Custom, version: VERSION };
-        Ok(SuiteFiles { request: None, tasks: vec![entry], bytes, copies })
+        let tasks = vec![SuiteEntry::of(&spec)];
+        let task = NewTask { spec, page: format!("{objective}\n"), ground: Some(ground), parts };
+        Ok(SuiteFiles { request: None, tasks, bytes: task.files(self.seed), copies })
     }
 
     fn spec(&self, items: Sizes, hashes: BTreeMap<String, String>) -> TaskSpec {
@@ -263,9 +247,7 @@ fn with_evidence(
     }
     let sealed = parts.iter_mut().filter(|(part, _)| part.is_sealed());
     for item in sealed.flat_map(|(_, items)| items) {
-        let words = words(item);
-        let mut all = words.windows(GRAM).map(|window| window.join(" "));
-        item.evidence = all.find(|window| windows(window).is_disjoint(&public));
+        item.evidence = grams::own_window(&unescaped(&item.prompt), &public);
     }
     Ok(parts)
 }

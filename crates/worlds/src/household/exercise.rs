@@ -6,11 +6,12 @@
 
 use super::draw;
 use super::episode::contents;
-use super::expert::{first_thought, here, not_here, search};
-use super::item::Name;
+use super::expert::{expert, first_thought, here, not_here, rest, search};
+use super::goal::{Goal, GoalKind};
+use super::item::{HouseholdItem, Name, with_article};
 use super::prompt::{SYSTEM, opening};
 use super::rooms::{receptacles, things};
-use super::words::{Room, article};
+use super::words::Room;
 use crate::kind::Scale;
 use crate::part::Part;
 use agents::trajectory::{Segment, Source};
@@ -29,14 +30,19 @@ const OTHERS: usize = 4;
 /// Receptacles that an errand's room is cut down to, at least and at most.
 const NAMED: (usize, usize) = (2, 5);
 
-/// One exercise: half of them are about what is seen, a quarter about errands, and a quarter are
-/// searches for what is not there.
+/// Searches of an exercise.
+const SEARCHES: usize = 1;
+/// Errands of an exercise that are carried out.
+const ERRANDS: usize = 2;
+
+/// One exercise. Of five, two are about what is seen and one about errands, one is a search for what
+/// is not there, and in one errands are carried out, without the long prompt of an episode.
 pub(super) fn exercise(scale: Scale, stream: Stream) -> Vec<Segment> {
     let mut rng = stream.child("questions").rng();
     let rooms = stream.child("rooms");
-    let mut rooms = (0..).filter_map(|next| draw::draw(Part::Train, scale, rooms.index(next)));
+    let rooms = (0..).filter_map(|next| draw::draw(Part::Train, scale, rooms.index(next)));
     let mut segments = vec![Segment::text(Source::Prompt, SYSTEM.to_owned())];
-    match rng.random_range(0..4) {
+    match rng.random_range(0..5) {
         0 | 1 => segments.extend((0..QUESTIONS).flat_map(|_| look(&mut rng))),
         2 => {
             for mut room in rooms.take(QUESTIONS) {
@@ -44,18 +50,25 @@ pub(super) fn exercise(scale: Scale, stream: Stream) -> Vec<Segment> {
                 segments.extend(asked(opening(&room), first_thought(&room)));
             }
         }
-        _ => {
-            let Some(mut room) = rooms.next() else { return segments };
-            room.things.retain(|thing| thing.thing.0 != room.goal.thing);
-            segments.push(Segment::text(Source::Prompt, opening(&room)));
-            for (turn, reply) in search(&room) {
-                segments.push(Segment::text(Source::Model, turn));
-                segments.push(Segment::text(Source::Environment, reply));
+        3 => {
+            for mut room in rooms.take(SEARCHES) {
+                room.things.retain(|thing| thing.thing.0 != room.goal.thing);
+                segments.extend(played(&room, search(&room)));
             }
-            // It ends with a turn.
-            segments.pop();
         }
+        _ => segments.extend(rooms.take(ERRANDS).flat_map(|room| played(&room, expert(&room)))),
     }
+    segments
+}
+
+/// A room, and turns in it with their replies, except the last one's.
+fn played(room: &HouseholdItem, turns: Vec<(String, String)>) -> Vec<Segment> {
+    let mut segments = vec![Segment::text(Source::Prompt, opening(room))];
+    for (turn, reply) in turns {
+        segments.push(Segment::text(Source::Model, turn));
+        segments.push(Segment::text(Source::Environment, reply));
+    }
+    segments.pop();
     segments
 }
 
@@ -63,11 +76,14 @@ fn asked(question: String, answer: String) -> [Segment; 2] {
     [Segment::text(Source::Prompt, question), Segment::text(Source::Model, answer)]
 }
 
-/// What is to be found and what is seen of a receptacle, half of the times with that.
+/// What is to be found and then done, and what is seen of a receptacle, half of the times with that.
 fn look(rng: &mut ChaCha8Rng) -> [Segment; 2] {
     let room = *any(Room::ALL, rng);
     let place = Name(any(receptacles(room), rng).kind, rng.random_range(1..=2));
     let (sought, _) = *any(things(room), rng);
+    let kind = *any(&GoalKind::ALL, rng);
+    let destination = (kind != GoalKind::Light).then(|| any(receptacles(room), rng).kind);
+    let rest = rest(&Goal { kind, thing: sought, place: destination }, rng.random_range(0..=1));
     let mut seen = Vec::new();
     for _ in 0..rng.random_range(0..=OTHERS) {
         let (kind, _) = *any(things(room), rng);
@@ -81,13 +97,12 @@ fn look(rng: &mut ChaCha8Rng) -> [Segment; 2] {
         seen.push(found);
     }
     seen.shuffle(rng);
-    let word = sought.word();
     let question = format!(
-        "Find {} {word}. You are at the {place}. {}",
-        article(word),
+        "Find {}, {rest}. You are at the {place}. {}",
+        with_article(sought.word()),
         contents(place.0, &seen)
     );
-    let answer = if is_here { here(found) } else { not_here(sought) };
+    let answer = if is_here { here(found, &rest) } else { not_here(sought) };
     asked(question, answer)
 }
 

@@ -1,17 +1,18 @@
 //! The expert of demonstrations: it looks for what it needs, and knows only what it has seen.
 //!
 //! An oracle that walks straight to the right drawer teaches a policy to guess. The expert looks
-//! into one receptacle after the other, in the order in which the room's are named. After each look it
-//! says whether what it looks for is there, and otherwise which receptacle comes next, in the words in
-//! which the room names them. So each of its words follows from a few before it: a small policy can
-//! learn that.
+//! into one receptacle after the other, in the order in which the room's are named. First it says the
+//! errand in words that are the same for all wordings of it, and what is left of it when it has found
+//! something. After each look it says whether what it looks for is there, and otherwise which receptacle
+//! comes next, in the words in which the room names them. So each of its words follows from a few before
+//! it: a small policy can learn that.
 
 use super::action::Action;
 use super::episode::HouseholdEpisode;
-use super::goal::GoalKind;
+use super::goal::{Goal, GoalKind};
 use super::item::{HouseholdItem, Name, with_article};
 use super::state::Fact;
-use super::words::{ThingKind, article};
+use super::words::{PlaceKind, ThingKind};
 use crate::kind::Episode as _;
 
 /// Receptacles up to which it says after each look where it looks next. In larger rooms, which are for
@@ -29,7 +30,7 @@ pub(super) fn expert(item: &HouseholdItem) -> Vec<(String, String)> {
 pub(super) fn search(item: &HouseholdItem) -> Vec<(String, String)> {
     let mut expert = Expert::new(item);
     for _ in 0..2 {
-        let _ = expert.find(item.goal.thing, 0);
+        let _ = expert.find(item.goal.thing, 0, &rest(&item.goal, 0));
     }
     expert.turns
 }
@@ -41,7 +42,7 @@ struct Expert<'a> {
 }
 
 impl<'a> Expert<'a> {
-    /// It has thought of what it looks for.
+    /// It has said the errand.
     fn new(item: &'a HouseholdItem) -> Self {
         let mut new = Self { item, episode: HouseholdEpisode::new(item), turns: Vec::new() };
         new.say(first_thought(item));
@@ -51,12 +52,12 @@ impl<'a> Expert<'a> {
     /// The errand; `None` where it finds no way.
     fn carry_out(&mut self) -> Option<()> {
         let goal = self.item.goal;
-        let mut thing = self.find(goal.thing, 0)?;
+        let mut thing = self.find(goal.thing, 0, &rest(&goal, 0))?;
         for brought in 1..=goal.kind.count() {
             let here = self.episode.state().place()?;
             self.act(Action::Take(thing, here));
             if let Some(appliance) = goal.kind.appliance() {
-                let place = self.item.places_of(appliance).next()?;
+                let place = self.first(appliance)?;
                 self.go(place);
                 self.act(match goal.kind {
                     GoalKind::Heat => Action::Heat(thing, place),
@@ -65,26 +66,27 @@ impl<'a> Expert<'a> {
                 });
             }
             let Some(kind) = goal.place else {
-                let lamp = self.find(ThingKind::Lamp, here)?;
+                let lamp = self.find(ThingKind::Lamp, here, "")?;
                 self.act(Action::Use(lamp));
                 return Some(());
             };
-            let place = self.item.places_of(kind).next()?;
+            let place = self.first(kind)?;
             self.go(place);
             self.open(place);
             self.act(Action::Move(thing, place));
             if brought < goal.kind.count() {
                 let next = self.after(place);
                 self.say(format!("think: one more {}. {}", goal.thing.word(), self.next(place)));
-                thing = self.find(goal.thing, next)?;
+                thing = self.find(goal.thing, next, &rest(&goal, brought))?;
             }
         }
         Some(())
     }
 
     /// Looks for a thing of this kind, into one receptacle after the other from the one at `first`, and
-    /// after the last into the first; `None` where it has looked into all.
-    fn find(&mut self, kind: ThingKind, first: usize) -> Option<usize> {
+    /// after the last into the first; `None` where it has looked into all. `rest` is what is left to be
+    /// done then.
+    fn find(&mut self, kind: ThingKind, first: usize, rest: &str) -> Option<usize> {
         let mut place = first;
         for _ in 0..self.item.places.len() {
             self.go(place);
@@ -93,7 +95,7 @@ impl<'a> Expert<'a> {
             let found =
                 self.item.things_of(kind).find(|&thing| state.holds(Fact::In(thing, place)));
             if let Some(thing) = found {
-                self.say(here(self.item.things[thing].thing));
+                self.say(here(self.item.things[thing].thing, rest));
                 return found;
             }
             if self.item.places.len() <= SMALL {
@@ -102,6 +104,12 @@ impl<'a> Expert<'a> {
             place = self.after(place);
         }
         None
+    }
+
+    /// The receptacle of a kind with the number 1. Which of several it is does not matter, and errands
+    /// do not say: so it is always the same.
+    fn first(&self, kind: PlaceKind) -> Option<usize> {
+        self.item.places.iter().position(|&place| place == Name(kind, 1))
     }
 
     /// The receptacle that is named after one, and after the last the first.
@@ -141,9 +149,10 @@ impl<'a> Expert<'a> {
     }
 }
 
-/// The thought that a thing is where it looks.
-pub(super) fn here(thing: Name<ThingKind>) -> String {
-    format!("think: {thing} is here.")
+/// The thought that a thing is where it looks, and of what is left to be done, if anything is.
+pub(super) fn here(thing: Name<ThingKind>, rest: &str) -> String {
+    let joint = if rest.is_empty() { "" } else { ", " };
+    format!("think: {thing} is here{joint}{rest}.")
 }
 
 /// The thought that no such thing is where it looks, in front of where it looks next.
@@ -151,12 +160,20 @@ pub(super) fn not_here(kind: ThingKind) -> String {
     format!("think: {} is not here.", kind.word())
 }
 
-/// The thought before the first action: what it looks for.
+/// The thought before the first action: the errand.
 pub(super) fn first_thought(item: &HouseholdItem) -> String {
-    let goal = &item.goal;
-    let word = goal.thing.word();
-    if goal.kind == GoalKind::Two {
-        return format!("think: I need to find two {}.", goal.thing.plural());
-    }
-    format!("think: I need to find {} {word}.", article(word))
+    format!("think: find {}, {}.", with_article(item.goal.thing.word()), rest(&item.goal, 0))
+}
+
+/// What is to be done with a thing that was found, when so many were brought before, in words that do
+/// not depend on the wording of the errand.
+pub(super) fn rest(goal: &Goal, brought: usize) -> String {
+    let Some(place) = goal.place else {
+        return format!("then {}", with_article(ThingKind::Lamp.word()));
+    };
+    let treat = goal.kind.appliance().map_or_else(String::new, |appliance| {
+        format!("{} it with {}, ", goal.kind.name(), with_article(appliance.word()))
+    });
+    let again = if brought + 1 < goal.kind.count() { ", then one more" } else { "" };
+    format!("{treat}take it to {}{again}", with_article(place.word()))
 }

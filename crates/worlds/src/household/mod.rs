@@ -45,13 +45,13 @@ impl Kind for Household {
     type Episode<'a> = HouseholdEpisode<'a>;
 
     const NAME: &'static str = "household";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 
     fn outline(scale: Scale) -> Outline {
         let (sizes, limits) = match scale {
             Scale::Tiny => (
                 Sizes { train: 400, dev: 60, test: 134 },
-                Limits { turns: 40, turn_tokens: 24, context: 2048 },
+                Limits { turns: 40, turn_tokens: 24, context: 2560 },
             ),
             Scale::Full => (
                 Sizes { train: 3500, dev: 140, test: 134 },

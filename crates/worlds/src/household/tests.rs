@@ -1,6 +1,7 @@
 //! The rules of the environment, one by one.
 
 use super::draw::{part_of_layout, part_of_pair};
+use super::goal::WORDINGS;
 use super::{
     Goal, GoalKind, Household, HouseholdEpisode, HouseholdItem, Name, PlaceKind, Room, ThingAt,
     ThingKind, expert, plan, prompt,
@@ -216,6 +217,27 @@ fn an_expert_that_knows_what_it_has_seen_wins_every_item_within_the_limit() {
         let words = turns.iter().map(|(turn, _)| crate::grams::words(turn).len());
         assert!(words.max() <= Some(limits.turn_tokens as usize));
     }
+}
+
+#[test]
+fn the_expert_first_says_the_errand_in_words_that_do_not_depend_on_its_wording() {
+    let thought = |kind, place: Option<PlaceKind>| {
+        let said = (0..WORDINGS).map(|wording| {
+            let item = HouseholdItem { wording, ..kitchen(kind, place) };
+            expert::expert(&item)[0].0.clone()
+        });
+        let said: BTreeSet<String> = said.collect();
+        assert_eq!(said.len(), 1, "{said:?}");
+        said.into_iter().next().unwrap()
+    };
+    let counter = Some(PlaceKind::Counter);
+    let thoughts = [
+        thought(GoalKind::Place, counter),
+        thought(GoalKind::Clean, counter),
+        thought(GoalKind::Two, Some(PlaceKind::Fridge)),
+        thought(GoalKind::Light, None),
+    ];
+    assert_snapshot!(thoughts.join("\n"));
 }
 
 #[test]

@@ -6,7 +6,6 @@ use super::script::{Called, results, script};
 use crate::kind::{Answer, Episode};
 use crate::runner::ProgramRun;
 use agents::trajectory::EnvironmentVerdict;
-use jail::exec::Outcome;
 use serde_json::json;
 
 /// An episode on one function.
@@ -31,19 +30,8 @@ impl<'a> ProgramEpisode<'a> {
     /// How many tests passed, and what went wrong, as a tag; without one, all passed.
     fn judge(&self) -> (usize, Option<&'static str>) {
         let (Some(_), Some(run)) = (&self.text, &self.run) else { return (0, Some("empty")) };
-        match &run.outcome {
-            Outcome::Finished => {}
-            Outcome::Raised { exception } => {
-                let is_syntax =
-                    matches!(exception.as_str(), "SyntaxError" | "IndentationError" | "TabError");
-                return (0, Some(if is_syntax { "syntax" } else { "raised" }));
-            }
-            Outcome::Exited { .. } => return (0, Some("no_result")),
-            Outcome::TimedOut => return (0, Some("timeout")),
-            Outcome::OutOfMemory
-            | Outcome::DiskLimit
-            | Outcome::OutputLimit
-            | Outcome::Killed { .. } => return (0, Some("limit")),
+        if let Some(mistake) = run.mistake() {
+            return (0, Some(mistake));
         }
         let Some(called) = results(&run.printed, self.item.tests.len()) else {
             return (0, Some("no_result"));
