@@ -102,7 +102,7 @@ fn published_benchmarks_are_imported_from_files_that_are_there() {
     let listed = run(&["tasks", out.as_str()]);
     assert!(String::from_utf8(listed.stdout).unwrap().contains("gsm8k"));
     let base = run(&["base", out.as_str(), "--out", place.path("base").as_str(), "--text-only"]);
-    assert_eq!(base.status.code(), Some(1));
+    assert_eq!(base.status.code(), Some(2));
     assert!(String::from_utf8(base.stderr).unwrap().contains("which is no generated task"));
 }
 

@@ -83,7 +83,7 @@ fn look(rng: &mut ChaCha8Rng) -> [Segment; 2] {
     let (sought, _) = *any(things(room), rng);
     let kind = *any(&GoalKind::ALL, rng);
     let destination = (kind != GoalKind::Light).then(|| any(receptacles(room), rng).kind);
-    let rest = rest(&Goal { kind, thing: sought, place: destination }, rng.random_range(0..=1));
+    let rest = rest(Goal { kind, thing: sought, place: destination }, rng.random_range(0..=1));
     let mut seen = Vec::new();
     for _ in 0..rng.random_range(0..=OTHERS) {
         let (kind, _) = *any(things(room), rng);

@@ -30,7 +30,7 @@ pub(super) fn expert(item: &HouseholdItem) -> Vec<(String, String)> {
 pub(super) fn search(item: &HouseholdItem) -> Vec<(String, String)> {
     let mut expert = Expert::new(item);
     for _ in 0..2 {
-        let _ = expert.find(item.goal.thing, 0, &rest(&item.goal, 0));
+        let _ = expert.find(item.goal.thing, 0, &rest(item.goal, 0));
     }
     expert.turns
 }
@@ -52,7 +52,7 @@ impl<'a> Expert<'a> {
     /// The errand; `None` where it finds no way.
     fn carry_out(&mut self) -> Option<()> {
         let goal = self.item.goal;
-        let mut thing = self.find(goal.thing, 0, &rest(&goal, 0))?;
+        let mut thing = self.find(goal.thing, 0, &rest(goal, 0))?;
         for brought in 1..=goal.kind.count() {
             let here = self.episode.state().place()?;
             self.act(Action::Take(thing, here));
@@ -77,7 +77,7 @@ impl<'a> Expert<'a> {
             if brought < goal.kind.count() {
                 let next = self.after(place);
                 self.say(format!("think: one more {}. {}", goal.thing.word(), self.next(place)));
-                thing = self.find(goal.thing, next, &rest(&goal, brought))?;
+                thing = self.find(goal.thing, next, &rest(goal, brought))?;
             }
         }
         Some(())
@@ -162,12 +162,12 @@ pub(super) fn not_here(kind: ThingKind) -> String {
 
 /// The thought before the first action: the errand.
 pub(super) fn first_thought(item: &HouseholdItem) -> String {
-    format!("think: find {}, {}.", with_article(item.goal.thing.word()), rest(&item.goal, 0))
+    format!("think: find {}, {}.", with_article(item.goal.thing.word()), rest(item.goal, 0))
 }
 
 /// What is to be done with a thing that was found, when so many were brought before, in words that do
 /// not depend on the wording of the errand.
-pub(super) fn rest(goal: &Goal, brought: usize) -> String {
+pub(super) fn rest(goal: Goal, brought: usize) -> String {
     let Some(place) = goal.place else {
         return format!("then {}", with_article(ThingKind::Lamp.word()));
     };

@@ -41,8 +41,8 @@ pub(super) fn recording(item: &FunctionItem) -> String {
 
 /// The script that puts a program behind its prompt and makes the calls.
 pub(super) fn calling(item: &FunctionItem, text: &str, calls: &[String]) -> String {
-    let (prompt, name) = (&item.prompt, &item.entry_point);
-    format!("{prompt}{}\n_function, _calls = {name}, {}\n{PROGRAM}", program_of(text), json!(calls))
+    let (program, calls) = (program_of(text), json!(calls));
+    format!("{}{program}\n{PROGRAM}\n_print_calls({}, {calls})\n", item.prompt, item.entry_point)
 }
 
 /// The script that tests these results of the calls.

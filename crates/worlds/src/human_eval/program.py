@@ -3,14 +3,14 @@ import ast as _ast
 import json as _json
 
 
-def _tried(call):
-    positional, named = _ast.literal_eval(call)
-    try:
-        return "returned", repr(_function(*positional, **named))
-    except Exception as error:
-        return "raised", type(error).__name__
+def _print_calls(function, calls):
+    def tried(call):
+        positional, named = _ast.literal_eval(call)
+        try:
+            return "returned", repr(function(*positional, **named))
+        except Exception as error:
+            return "raised", type(error).__name__
 
-
-_lines = [_json.dumps(_tried(_call)) for _call in _calls]
-print()
-print("\n".join(_lines))
+    lines = [_json.dumps(tried(call)) for call in calls]
+    print()
+    print("\n".join(lines))

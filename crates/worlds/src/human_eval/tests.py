@@ -49,7 +49,7 @@ def record(item):
 
 def compare(item, calls, results):
     """Prints what the tests say of a program that gave these results for these calls."""
-    left = list(zip(calls, results))
+    left = list(zip(calls, results, strict=True))
 
     def candidate(*positional, **named):
         if not left or left[0][0] != as_call(positional, named):

@@ -49,7 +49,7 @@ fn item(row: Row) -> Result<ArithmeticItem, &'static str> {
         .parse()
         .map_err(|_| "what is behind `####` is no whole number")?;
     Ok(ArithmeticItem {
-        question: row.question.trim().to_owned(),
+        question: row.question,
         answer: format!("{steps}#### {number}"),
         number,
         steps: steps.lines().filter(|line| !line.trim().is_empty()).count(),

@@ -1,7 +1,7 @@
 """Functions of HumanEval with changed solutions, judged by the released evaluation.
 
-A line in is `{"function": N, "programs": COUNT}`, and a line out `[[program, passed], ...]`, of which the first
-program is the released solution. `{"file": true}` is answered with the text of the released file.
+A line in is `{"function": N, "programs": COUNT}`, and a line out `[[program, passed], ...]`, of which the
+first program is the released solution. `{"file": true}` is answered with the text of the released file.
 """
 
 import ast
