@@ -1,6 +1,6 @@
 //! The items of one part of a task, as an environment that rollouts play.
 
-use crate::kind::{Kind, Scale};
+use crate::kind::{Kind, Scale, mean_score};
 use crate::part::Part;
 use crate::playing::Playing;
 use crate::runner::{ProgramRules, PythonModule, Runner};
@@ -35,31 +35,40 @@ pub trait Environment: World {
     fn runs_programs(&self) -> bool;
 
     /// What a sandbox should import before it runs programs of this environment
-    /// ([`SandboxOptions::modules`](jail::exec::SandboxOptions)).
-    fn modules(&self) -> Vec<String>;
+    /// ([`SandboxOptions::modules`](jail::exec::SandboxOptions)); nothing by default.
+    fn modules(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Hands in what runs programs. Environments that run none ignore it.
     fn set_runner(&mut self, runner: Arc<dyn Runner>);
 
     /// The score of a policy from its verdicts, one an item, in any order: in [0, 1], and by most
     /// kinds the mean of their scores ([`Kind::score`]). `None` without verdicts, or where one is of
-    /// another kind.
-    fn score(&self, verdicts: &[&EnvironmentVerdict]) -> Option<f64>;
+    /// another kind. The mean by default.
+    fn score(&self, verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
+        mean_score(verdicts)
+    }
 
     /// The turns of an oracle, which earn full marks; `None` if there is no such item, or nobody knows
     /// an answer.
     fn solve(&self, item: &TaskId) -> Option<Vec<String>>;
 
     /// The turns of an expert that knows no more than the prompt and the replies; `None` if there
-    /// is no such item, or it is sealed.
-    fn expert(&self, item: &TaskId) -> Option<Vec<String>>;
+    /// is no such item, or it is sealed. By default, where a prompt has one answer, the oracle's.
+    fn expert(&self, item: &TaskId) -> Option<Vec<String>> {
+        if self.part().is_sealed() { None } else { self.solve(item) }
+    }
 
     /// What of its prompt is about the item alone, without worked examples; `None` if there is no such
     /// item.
     fn question(&self, item: &TaskId) -> Option<String>;
 
-    /// A conversation of exercises ([`Kind::exercise`]); `None` if there are none of this kind.
-    fn exercise(&self, stream: Stream) -> Option<Vec<Segment>>;
+    /// A conversation of exercises ([`Kind::exercise`]); `None`, which is the default, if there are none
+    /// of this kind.
+    fn exercise(&self, _stream: Stream) -> Option<Vec<Segment>> {
+        None
+    }
 
     /// Plays an item by random turns.
     ///

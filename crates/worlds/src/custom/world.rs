@@ -9,7 +9,7 @@ use crate::spec::TaskSpec;
 use crate::world::{Environment, WALL_LIMIT};
 use agents::play::{Closed, EpisodeFault, Play, Reply, World};
 use agents::prompt::{Prompt, PromptError};
-use agents::trajectory::{EnvironmentVerdict, EpisodeEnding, Segment, Tool, TurnRecord};
+use agents::trajectory::{EnvironmentVerdict, EpisodeEnding, Tool, TurnRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -162,16 +162,8 @@ impl Environment for CustomWorld {
         true
     }
 
-    fn modules(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     fn set_runner(&mut self, runner: Arc<dyn Runner>) {
         self.runner = Some(runner);
-    }
-
-    fn score(&self, verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
-        crate::kind::mean_score(verdicts)
     }
 
     /// Known of examples alone.
@@ -179,20 +171,8 @@ impl Environment for CustomWorld {
         Some(vec![self.items.get(item)?.answer.clone()?])
     }
 
-    fn expert(&self, item: &TaskId) -> Option<Vec<String>> {
-        if self.part.is_sealed() {
-            return None;
-        }
-        self.solve(item)
-    }
-
     fn question(&self, item: &TaskId) -> Option<String> {
         Some(self.items.get(item)?.prompt.clone())
-    }
-
-    /// Answers nothing: what is carried out is known to the scorer alone.
-    fn exercise(&self, _: Stream) -> Option<Vec<Segment>> {
-        None
     }
 
     fn play_at_random(&self, item: &TaskId, _: Stream) -> Result<Closed, EpisodeFault> {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tasks::units::{ByteSize, Span};
 
-/// What the tests of a function may use, with results of a program that nobody trusts.
+/// Limits of a run of the tests: their code is trusted, and the results that they compare are not.
 pub(super) const RULES: ProgramRules =
     ProgramRules { time_limit: Span::seconds(20), memory: ByteSize::mib(1024), module: None };
 

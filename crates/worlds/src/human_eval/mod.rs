@@ -40,7 +40,7 @@ pub struct FunctionItem {
 }
 
 impl FunctionItem {
-    /// A right answer.
+    /// The released function as a whole, which passes the tests.
     pub fn solution(&self) -> String {
         format!("{}{}", self.prompt, self.canonical_solution)
     }

@@ -10,7 +10,7 @@ use crate::spec::TaskSpec;
 use crate::world::{Environment, WALL_LIMIT};
 use agents::play::{Closed, EpisodeFault, Play, Reply, World};
 use agents::prompt::{Prompt, PromptError};
-use agents::trajectory::{EnvironmentVerdict, EpisodeEnding, Segment, Tool, TurnRecord};
+use agents::trajectory::{EnvironmentVerdict, EpisodeEnding, Tool, TurnRecord};
 use jail::exec::Outcome;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -203,35 +203,16 @@ impl Environment for HumanEvalWorld {
         true
     }
 
-    fn modules(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     fn set_runner(&mut self, runner: Arc<dyn Runner>) {
         self.runner = Some(runner);
-    }
-
-    fn score(&self, verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
-        crate::kind::mean_score(verdicts)
     }
 
     fn solve(&self, item: &TaskId) -> Option<Vec<String>> {
         Some(vec![self.item(item)?.solution()])
     }
 
-    fn expert(&self, item: &TaskId) -> Option<Vec<String>> {
-        if self.part.is_sealed() {
-            return None;
-        }
-        self.solve(item)
-    }
-
     fn question(&self, item: &TaskId) -> Option<String> {
         Some(self.item(item)?.prompt.clone())
-    }
-
-    fn exercise(&self, _: Stream) -> Option<Vec<Segment>> {
-        None
     }
 
     /// The function without a body returns nothing.

@@ -1,15 +1,11 @@
 //! GSM8K: its problems as items of `arithmetic`.
 
-use super::{Benchmark, ImportError, ReleasedFile, SourceFile, check_apart, hashes, without_dev};
+use super::{Benchmark, ImportError, ReleasedFile, SourceFile, check_apart, new_task, without_dev};
 use crate::arithmetic::ArithmeticItem;
 use crate::folder::NewTask;
-use crate::kind::{Outline, Scale, Sizes};
-use crate::name::{WorldName, item_lines};
-use crate::part::Part;
-use crate::spec::{Source, TaskSpec};
+use crate::kind::Sizes;
+use crate::spec::TaskSpec;
 use serde::Deserialize;
-use std::collections::BTreeMap;
-use tasks::task::TaskId;
 
 pub(super) const FILES: [ReleasedFile; 2] = [
     ReleasedFile {
@@ -37,8 +33,8 @@ struct Row {
     answer: String,
 }
 
-/// The item of a row. Its answer is as released but for the commas in its last number, which whoever
-/// reads answers takes for ends of numbers.
+/// The item of a row. Its answer is as released, without the commas in its last number: the last number
+/// of `1,080` is read as `080`.
 fn item(row: Row) -> Result<ArithmeticItem, &'static str> {
     let Some((steps, number)) = row.answer.rsplit_once("####") else {
         return Err("its answer has no `####` before the number");
@@ -71,14 +67,7 @@ pub(super) fn task(files: &[SourceFile], seed: u64) -> Result<NewTask, ImportErr
     if test.is_empty() {
         return Err(ImportError::TooFew(benchmark.name()));
     }
-    let id = TaskId::new(benchmark.name())?;
-    let sizes = Sizes { train: train.len(), dev: dev.len(), test: test.len() };
-    let outline = Outline { sizes, ..WorldName::Arithmetic.outline(Scale::Full) };
-    let source = Source::Folder { hashes: hashes(files) };
-    let spec = TaskSpec::of_outline(id, WorldName::Arithmetic.into(), &outline, source);
-    let parts = BTreeMap::from([(Part::Train, train), (Part::Dev, dev), (Part::Test, test)]);
-    let parts = item_lines(&spec.id, parts)?;
-    Ok(NewTask { page: page(&spec), spec, ground: None, parts })
+    new_task(benchmark, files, [train, dev, test], page)
 }
 
 /// The page that an agent reads of the task.

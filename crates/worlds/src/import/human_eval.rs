@@ -1,15 +1,12 @@
 //! The file of HumanEval.
 
-use super::{Benchmark, ImportError, ReleasedFile, SourceFile, check_apart, hashes, without_dev};
+use super::{Benchmark, ImportError, ReleasedFile, SourceFile, check_apart, new_task, without_dev};
 use crate::folder::NewTask;
 use crate::grams::{grams, own_window};
 use crate::human_eval::FunctionItem;
-use crate::kind::{Outline, Scale, Sizes};
-use crate::name::{WorldName, item_lines};
-use crate::part::Part;
-use crate::spec::{Source, TaskSpec, TaskWorld};
-use std::collections::{BTreeMap, HashSet};
-use tasks::task::TaskId;
+use crate::kind::Sizes;
+use crate::spec::TaskSpec;
+use std::collections::HashSet;
 
 pub(super) const FILES: [ReleasedFile; 1] = [ReleasedFile {
     name: "HumanEval.jsonl",
@@ -44,23 +41,13 @@ pub(super) fn task(files: &[SourceFile], seed: u64) -> Result<NewTask, ImportErr
     let test = public.split_off(public.len() / 2);
     check_apart(benchmark, public.iter().map(asked), test.iter().map(asked))?;
     let (train, dev) = without_dev(benchmark, public, DEV, seed, asked)?;
-
-    let sizes = Sizes { train: train.len(), dev: dev.len(), test: test.len() };
-    let outline = Outline { sizes, ..WorldName::Programs.outline(Scale::Full) };
-    let source = Source::Folder { hashes: hashes(files) };
-    let id = TaskId::new(benchmark.name())?;
-    let spec = TaskSpec::of_outline(id, TaskWorld::HumanEval, &outline, source);
-
     let told: HashSet<[u8; 16]> = train.iter().flat_map(|item| grams(&item.solution())).collect();
     let sealed = |item: FunctionItem| {
         let evidence = own_window(&item.prompt, &told);
         FunctionItem { evidence, ..item }
     };
-    let dev = dev.into_iter().map(sealed).collect();
-    let test = test.into_iter().map(sealed).collect();
-    let parts = BTreeMap::from([(Part::Train, train), (Part::Dev, dev), (Part::Test, test)]);
-    let parts = item_lines(&spec.id, parts)?;
-    Ok(NewTask { page: page(&spec), spec, ground: None, parts })
+    let [dev, test] = [dev, test].map(|items| items.into_iter().map(sealed).collect());
+    new_task(benchmark, files, [train, dev, test], page)
 }
 
 /// The page that an agent reads of the task.

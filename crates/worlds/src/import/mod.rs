@@ -4,18 +4,23 @@
 //!
 //! Test items are those of the published test, all of them, so that final scores can be compared with
 //! published ones. Dev items, which are scored during a run, are taken out of the published training
-//! items: nobody chooses by the test.
+//! items, so that no model is selected on the test items.
 
 mod gsm8k;
 mod human_eval;
 
 use crate::folder::NewTask;
+use crate::kind::{Outline, Scale, Sizes};
+use crate::name::{WorldName, item_lines};
+use crate::part::Part;
+use crate::spec::{Source, TaskSpec, TaskWorld};
 use crate::suite::{Suite, SuiteEntry, SuiteError, SuiteFiles};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, HashSet};
-use tasks::task::TaskError;
+use tasks::task::{TaskError, TaskId};
 
 /// A benchmark that can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,9 +55,9 @@ impl Benchmark {
 /// A file as its benchmark was released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReleasedFile {
-    /// Its name.
+    /// Its name in the folder of its benchmark.
     pub name: &'static str,
-    /// Its lines.
+    /// The number of its lines, one item each.
     pub rows: usize,
     /// The hash of its bytes (BLAKE3, hexadecimal).
     pub hash: &'static str,
@@ -65,7 +70,7 @@ pub struct ReleasedFile {
 pub struct Import {
     /// The folder that has a folder for each benchmark.
     pub from: Utf8PathBuf,
-    /// Which.
+    /// The benchmarks to import, each with a folder there.
     pub benchmarks: Vec<Benchmark>,
     /// Whether files that differ from the released ones are taken.
     pub any_files: bool,
@@ -202,9 +207,25 @@ impl SourceFile {
     }
 }
 
-/// The hashes of files by their names, as `task.toml` has them.
-fn hashes(files: &[SourceFile]) -> BTreeMap<String, String> {
-    files.iter().map(|file| (file.name.to_owned(), file.hash.clone())).collect()
+/// The task with these items for training, dev and test, and the limits of its generated counterpart.
+fn new_task<I: Serialize>(
+    benchmark: Benchmark,
+    files: &[SourceFile],
+    [train, dev, test]: [Vec<I>; 3],
+    page: fn(&TaskSpec) -> String,
+) -> Result<NewTask, ImportError> {
+    let (world, counterpart) = match benchmark {
+        Benchmark::Gsm8k => (WorldName::Arithmetic.into(), WorldName::Arithmetic),
+        Benchmark::HumanEval => (TaskWorld::HumanEval, WorldName::Programs),
+    };
+    let sizes = Sizes { train: train.len(), dev: dev.len(), test: test.len() };
+    let outline = Outline { sizes, ..counterpart.outline(Scale::Full) };
+    let hashes = files.iter().map(|file| (file.name.to_owned(), file.hash.clone())).collect();
+    let id = TaskId::new(benchmark.name())?;
+    let spec = TaskSpec::of_outline(id, world, &outline, Source::Folder { hashes });
+    let parts = BTreeMap::from([(Part::Train, train), (Part::Dev, dev), (Part::Test, test)]);
+    let parts = item_lines(&spec.id, parts)?;
+    Ok(NewTask { page: page(&spec), spec, ground: None, parts })
 }
 
 /// The items for training, in their order, and `dev` others, at most a quarter of all. Which they are
