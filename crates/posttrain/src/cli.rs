@@ -173,9 +173,9 @@ pub(crate) struct UsageError(pub(crate) String);
 pub(crate) use recipe::expand;
 pub(crate) use tool::{REFUSED, TOOL, refuse, run as run_tool};
 
-/// The hidden command: becomes the grader of a server.
+/// The hidden command: becomes a program that this one starts, such as a grader.
 pub(crate) fn launch(words: impl Iterator<Item = OsString>) -> ExitCode {
-    let error = posttrain::grade::launch(words);
-    output::note(&format!("error: the grader could not be started: {error}"));
+    let error = posttrain::child::launch(words);
+    output::note(&format!("error: the program could not be started: {error}"));
     ExitCode::from(exit::LAUNCH)
 }

@@ -11,6 +11,7 @@
 
 pub mod agents;
 pub mod audit;
+pub mod child;
 pub mod clock;
 pub mod contamination;
 mod digest;

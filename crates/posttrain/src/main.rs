@@ -8,8 +8,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     let first = words.next();
-    // Not for people: it becomes the grader, the launcher of a box, or a wrapper of the toolbox.
-    if first.as_ref().is_some_and(|word| word == posttrain::grade::LAUNCH) {
+    // Not for people: it becomes a child such as a grader, the launcher of a box, or a wrapper of the toolbox.
+    if first.as_ref().is_some_and(|word| word == posttrain::child::LAUNCH) {
         return cli::launch(words);
     }
     if first.as_ref().is_some_and(|word| word == jail::program::LAUNCH) {

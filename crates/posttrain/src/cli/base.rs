@@ -1,5 +1,6 @@
 //! `posttrain base`: a small base model, pretrained on text of a suite's training items.
 
+use super::grading::rl;
 use super::{UsageError, exit, output};
 use agents::trajectory::{Segment, Source};
 use anyhow::{Context as _, Result};
@@ -77,10 +78,20 @@ pub(super) struct BaseArgs {
     /// Write the text and train nothing.
     #[arg(long)]
     text_only: bool,
-    /// The program that trains, `rl`, and what else its `sft` is to be given, such as
-    /// `rl --set learning_rate=1e-3`.
-    #[arg(last = true, value_name = "TRAINER", default_value = "rl")]
+    /// The program that trains and what else its `sft` is to be given, such as
+    /// `rl --set learning_rate=1e-3`. Default: `rl` beside this program, or on the PATH.
+    #[arg(last = true, value_name = "TRAINER")]
     trainer: Vec<String>,
+}
+
+impl BaseArgs {
+    /// The program that trains, and what else it is given.
+    fn trainer(&self) -> Result<(String, &[String])> {
+        if let Some((program, more)) = self.trainer.split_first() {
+            return Ok((program.clone(), more));
+        }
+        Ok((rl()?, &[]))
+    }
 }
 
 /// A number for a task.
@@ -119,8 +130,8 @@ pub(super) fn base(args: &BaseArgs) -> Result<u8> {
         return Ok(exit::SUCCESS);
     }
     let model = args.out.join("model");
-    let (program, more) = args.trainer.split_first().context("no trainer is named")?;
-    let status = Command::new(program)
+    let (program, more) = args.trainer()?;
+    let status = Command::new(&program)
         .args(["sft", "--model", &args.model, "--epochs", "1", "--seed", &args.seed.to_string()])
         .args(PRETRAINING)
         .args(WITH_EXERCISES.iter().filter(|_| args.exercises > 0.0))

@@ -133,6 +133,15 @@ fn dry_run(args: &FtArgs, task: &TaskSpec) -> Result<u8> {
         ),
         Workflow::Staged => "none: the workflow is staged".to_owned(),
     };
+    let teachers = match agent.teachers().as_slice() {
+        [] => "none".to_owned(),
+        teachers => {
+            let named: Vec<String> =
+                teachers.iter().map(|(tier, model)| format!("{tier} {model}")).collect();
+            let questions = limits.teacher_questions;
+            format!("{}; a script may ask {questions} questions", named.join(", "))
+        }
+    };
     let items = task.items;
     let server = args.url.as_deref().unwrap_or("one in this process");
     for (name, value) in [
@@ -145,6 +154,7 @@ fn dry_run(args: &FtArgs, task: &TaskSpec) -> Result<u8> {
         ),
         ("base", base.to_string()),
         ("planner", agent.planner_name().to_owned()),
+        ("teachers", teachers),
         (
             "budget",
             format!("{} for everything, {} experiments at most", budget.in_words(), agent.loops),

@@ -2,7 +2,7 @@
 
 use super::client::ServerArgs;
 use super::grading::this_program;
-use super::planner::{MANUAL, PlannerArgs, PlannerModel};
+use super::planner::{ChatModels, MANUAL, PlannerArgs};
 use super::{UsageError, output};
 use anyhow::{Context as _, Result};
 use camino::Utf8Path;
@@ -93,6 +93,11 @@ impl FtAgentArgs {
         &self.planner.planner
     }
 
+    /// The tiers of models that scripts may ask, and how the flags name them.
+    pub(super) fn teachers(&self) -> Vec<(&'static str, &str)> {
+        self.planner.teachers()
+    }
+
     /// The trainer, for this base.
     pub(super) fn trainer(&self, base: &Utf8Path) -> Result<Trainer> {
         let base = base.canonicalize_utf8().context("failed to find the base")?;
@@ -137,14 +142,17 @@ impl FtAgentArgs {
             "task": task.spec().id,
             "planner": self.planner.planner,
             "answer_tokens": self.planner.answer_tokens,
+            "teachers": self.planner.teachers(),
             "seed": self.seed,
             "settings": &*settings,
             "base": trainer.base,
             "trainer": trainer.program,
         });
+        let ChatModels { planner, teachers, calls } = self.planner.open(&out)?;
         let chain = Chain {
             settings: &settings,
             scripts: &scripts,
+            teachers: &teachers,
             form: &form,
             trainer,
             schema: &schema,
@@ -159,19 +167,18 @@ impl FtAgentArgs {
             asked: Digest::of(asked.to_string().as_bytes()),
             out: &out,
         };
-        let model = self.planner.open(&out)?;
-        let mut planner: Box<dyn Planner> = match &model {
+        let mut planner: Box<dyn Planner> = match &planner {
             None if self.planner.planner == MANUAL => Box::new(Manual),
             None => Box::new(Scripted),
-            Some(PlannerModel { chat, name, .. }) => Box::new(ModelPlanner::new(
-                &**chat,
+            Some((model, name)) => Box::new(ModelPlanner::new(
+                &**model,
                 name,
                 self.planner.answer_tokens,
                 settings.limits.planner_repairs,
             )),
         };
         let state = run.run(&mut *planner, arena, interrupted)?;
-        if let Some(calls) = model.as_ref().and_then(|model| model.calls.as_ref()) {
+        if let Some(calls) = calls {
             let CallTotals { answers, usage, spent, .. } = calls.totals();
             let tokens = usage.input + usage.output;
             output::line(&format!("asked {answers} answers, {tokens} tokens, {spent}"))?;

@@ -46,7 +46,8 @@ pub(super) struct GradingArgs {
     #[arg(long, value_enum, default_value = "mean")]
     aggregate: AggregateArg,
     /// The grader, which gets a job as JSON on standard input and prints a result: program and
-    /// arguments, in which {task}, {part}, {model}, {device} and {scratch} are replaced. Default: `rl eval`.
+    /// arguments, in which {task}, {part}, {model}, {device} and {scratch} are replaced. Default: `rl eval`,
+    /// of the `rl` beside this program, or on the PATH.
     #[arg(last = true, value_name = "GRADER")]
     grader: Vec<String>,
 }
@@ -116,13 +117,19 @@ impl GradingArgs {
         })
     }
 
-    pub(super) fn grader(&self) -> Vec<String> {
-        if self.grader.is_empty() {
-            GRADER.map(str::to_owned).to_vec()
-        } else {
-            self.grader.clone()
+    pub(super) fn grader(&self) -> Result<Vec<String>> {
+        if !self.grader.is_empty() {
+            return Ok(self.grader.clone());
         }
+        let arguments = GRADER[1..].iter().map(|&word| word.to_owned());
+        Ok(std::iter::once(rl()?).chain(arguments).collect())
     }
+}
+
+/// The program that trains and grades: `rl` beside this program, or else the one on the PATH.
+pub(super) fn rl() -> Result<String> {
+    let beside = this_program()?.with_file_name("rl");
+    Ok(if beside.is_file() { beside.into_string() } else { "rl".to_owned() })
 }
 
 /// The path of this program.

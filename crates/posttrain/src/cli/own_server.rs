@@ -120,6 +120,7 @@ impl OwnServer<'_> {
             "loops": self.agent.loops,
             "seed": self.agent.seed,
             "planner": self.agent.planner_name(),
+            "teachers": self.agent.teachers(),
             "settings": &*self.agent.settings()?,
         });
         Ok(Digest::of(asked.to_string().as_bytes()))

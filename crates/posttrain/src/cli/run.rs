@@ -150,7 +150,7 @@ impl RunArgs {
             python,
             toolbox: self.toolbox.clone().unwrap_or_else(|| beside.to_owned()),
             libraries: self.toolbox_libraries.clone(),
-            grader: grading.grader(),
+            grader: grading.grader()?,
             grading_limit: grading.grading_limit.0,
             device: grading.device.clone(),
             device_lock: grading.device_lock.clone(),

@@ -90,7 +90,7 @@ impl ServeArgs {
             tells_items: self.feedback == FeedbackArg::Items,
             budget: grading.budget()?,
             limits: grading.limits()?,
-            grader: grading.grader(),
+            grader: grading.grader()?,
             grading_limit: grading.grading_limit.0,
             device: grading.device.clone(),
             device_lock: grading.device_lock.clone(),

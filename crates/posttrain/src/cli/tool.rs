@@ -71,7 +71,7 @@ pub(crate) fn refuse(words: impl Iterator<Item = OsString>) -> ExitCode {
 fn start(program: &OsString, arguments: &[OsString]) -> std::io::Result<ExitStatus> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2])?;
     let mut child = Command::new(std::env::current_exe()?)
-        .arg(posttrain::grade::LAUNCH)
+        .arg(posttrain::child::LAUNCH)
         .arg(std::process::id().to_string())
         .arg(program)
         .args(arguments)

@@ -174,6 +174,7 @@ impl FtRun<'_> {
             pool: self.chain.pool,
             schema: self.chain.schema,
             settings: self.chain.settings,
+            teachers: self.chain.teachers,
             baseline,
             // The staged workflow has no memory.
             experiments: if self.is_staged() { &[] } else { &state.experiments },

@@ -126,6 +126,7 @@ def path_problems(tree):
 
 if not os.path.lexists(DATA):
     os.symlink("input", DATA)
+sys.path.insert(0, os.getcwd())
 facts = {"syntax": None, "missing": [], "paths": []}
 try:
     with open(SCRIPT, encoding="utf-8") as file:

@@ -70,10 +70,8 @@ pub enum FtFault {
     /// The grading server cannot be used.
     #[error("the grading server cannot be used: {0}")]
     Server(String),
-    /// The planner's model gave no answer.
-    #[error(
-        "the planner's model gave no answer; start the run again with the same flags, and it goes on"
-    )]
+    /// A chat model gave no answer.
+    #[error("a chat model gave no answer; start the run again with the same flags, and it goes on")]
     Model(#[from] llm::ChatError),
     /// The base model cannot be used.
     #[error("the base in `{folder}` cannot be used: {why}")]

@@ -11,7 +11,6 @@ mod accept;
 mod agent;
 mod answer;
 mod check;
-mod child;
 mod diagnosis;
 mod experiment;
 mod fault;
@@ -29,6 +28,7 @@ mod script;
 mod scripted;
 mod settings;
 mod summary;
+mod teacher;
 mod trainer;
 mod validate;
 
@@ -58,5 +58,6 @@ pub use settings::{
     Method, Workflow,
 };
 pub use summary::{DataSummary, FilterCount, SUMMARY};
+pub use teacher::{Asked, TeacherModel, Teachers};
 pub use trainer::Trainer;
 pub use validate::{Chain, LossCurve, UpdateLoss, Validated, Validation};

@@ -10,7 +10,7 @@ use super::experiment::{Experiment, ExperimentOutcome};
 use super::fault::{FtFault, StageError};
 use super::form::FormExample;
 use super::planner::{Briefing, Opinion, Planner, Revision};
-use super::proposal::Proposal;
+use super::proposal::{Proposal, Teacher};
 use crate::dojo::{Content, DatasetInfo};
 use llm::{ChatModel, Message, Purpose, Request, Role};
 use serde_json::{Value, json};
@@ -92,6 +92,7 @@ impl Planner for ModelPlanner<'_> {
             "raw_data": pool(briefing.pool),
             "settings": settings(briefing),
             "most_samples": briefing.settings.limits.samples,
+            "teachers": briefing.teachers.tiers(),
             "base": scores(briefing.baseline),
             "best": briefing.parent().map(in_full),
             "others": siblings,
@@ -109,6 +110,7 @@ impl Planner for ModelPlanner<'_> {
             "task": task(briefing),
             "raw_data": pool(briefing.pool),
             "proposal": proposal,
+            "teacher": teacher(briefing, proposal),
             "rejected": revision.map(rejected),
         });
         let read = |text: &str| read_block(text, "python");
@@ -193,6 +195,19 @@ fn pool(pool: &DatasetInfo) -> Value {
         json!({"name": source.name, "readme": cut(&source.readme, README), "files": files})
     });
     sources.collect()
+}
+
+/// What the script of a proposal may ask its teacher; nothing without one.
+fn teacher(briefing: &Briefing<'_>, proposal: &Proposal) -> Option<Value> {
+    let limits = &briefing.settings.limits;
+    (proposal.data.synthesis.teacher != Teacher::None).then(|| {
+        json!({
+            "questions": limits.teacher_questions,
+            "questions_with_debug": limits.teacher_debug_questions,
+            "max_tokens": limits.teacher_answer_tokens,
+            "calls": limits.teacher_rounds,
+        })
+    })
 }
 
 fn settings(briefing: &Briefing<'_>) -> Value {

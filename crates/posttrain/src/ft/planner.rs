@@ -8,6 +8,7 @@ use super::form::AnswerForm;
 use super::proposal::Proposal;
 use super::schema::TrainerSchema;
 use super::settings::CheckedFtSettings;
+use super::teacher::Teachers;
 use crate::dojo::DatasetInfo;
 use serde::{Deserialize, Serialize};
 use worlds::TaskSpec;
@@ -25,6 +26,8 @@ pub struct Briefing<'a> {
     pub schema: &'a TrainerSchema,
     /// Limits and thresholds.
     pub settings: &'a CheckedFtSettings,
+    /// The models that scripts may ask.
+    pub teachers: &'a Teachers,
     /// The scores of the base.
     pub baseline: &'a Evaluated,
     /// The experiments so far, in order.

@@ -109,6 +109,17 @@ pub enum Teacher {
     Strong,
 }
 
+impl Teacher {
+    /// The name as in proposals.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Weak => "weak",
+            Self::Strong => "strong",
+        }
+    }
+}
+
 /// What a proposal is checked against.
 #[derive(Debug, Clone, Copy)]
 pub struct ProposalBounds<'a> {
@@ -116,6 +127,8 @@ pub struct ProposalBounds<'a> {
     pub pool: &'a DatasetInfo,
     /// Most samples that may be trained on.
     pub samples: u32,
+    /// The tiers of models that write data, none of them among these.
+    pub teachers: &'a [Teacher],
     /// Whether it is made from an experiment, and not from nothing.
     pub has_parent: bool,
 }
@@ -193,6 +206,12 @@ impl DataProposal {
             return bad("data.target_samples".to_owned(), problem);
         }
         let Synthesis { teacher, what } = &self.synthesis;
+        if !bounds.teachers.contains(teacher) {
+            let known: Vec<&str> = bounds.teachers.iter().map(|it| it.name()).collect();
+            let (found, known) = (teacher.name(), known.join(", "));
+            let problem = format!("is `{found}`, and this run has {known}");
+            return bad("data.synthesis.teacher".to_owned(), problem);
+        }
         if (*teacher == Teacher::None) != what.trim().is_empty() {
             let problem = "must be empty without a teacher, and say what one writes with it";
             return bad("data.synthesis.what".to_owned(), problem.to_owned());
@@ -235,16 +254,19 @@ pub(super) mod tests {
         let mut changed = proposal();
         change(&mut changed);
         let pool = pool();
-        let bounds = ProposalBounds { pool: &pool, samples: 2000, has_parent };
+        let teachers = [Teacher::None, Teacher::Weak];
+        let bounds = ProposalBounds { pool: &pool, samples: 2000, teachers: &teachers, has_parent };
         changed.check(bounds).unwrap_err().to_string()
     }
 
     #[test]
     fn proposal_that_cannot_be_carried_out_is_refused_by_its_key() {
         let pool = pool();
-        let bounds = ProposalBounds { pool: &pool, samples: 2000, has_parent: false };
+        let teachers = [Teacher::None];
+        let bounds =
+            ProposalBounds { pool: &pool, samples: 2000, teachers: &teachers, has_parent: false };
         assert_eq!(proposal().check(bounds), Ok(()));
-        let cases: [(&str, String); 9] = [
+        let cases: [(&str, String); 10] = [
             ("`reason` must have 1", refused(|it| it.reason = " ".into(), false)),
             ("`expects`", refused(|it| it.expects = f64::NAN, false)),
             ("`focus` must be `both`", refused(|it| it.focus = Focus::Data, false)),
@@ -259,6 +281,10 @@ pub(super) mod tests {
             (
                 "`data.synthesis.what`",
                 refused(|it| it.data.synthesis.teacher = Teacher::Weak, false),
+            ),
+            (
+                "`data.synthesis.teacher` is `strong`, and this run has none, weak",
+                refused(|it| it.data.synthesis.teacher = Teacher::Strong, false),
             ),
         ];
         for (expected, found) in cases {

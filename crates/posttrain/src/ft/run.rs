@@ -5,6 +5,7 @@ use super::fault::StageError;
 use super::plan::Plan;
 use super::sample::{DATA, read_samples};
 use super::settings::Workflow;
+use super::teacher::Asked;
 use super::trainer::TrainJob;
 use super::validate::debug::{check_samples, read_run};
 use super::validate::{Chain, LossCurve, Validated};
@@ -40,20 +41,20 @@ pub(super) fn make_data(
     folder: &Utf8Path,
 ) -> Result<MadeData, StageError> {
     let limits = &chain.settings.limits;
-    let (bytes, samples) = if let Some(kept) = plan.kept_data() {
+    let (bytes, samples, asked) = if let Some(kept) = plan.kept_data() {
         let bytes = fs::read(kept)?;
         let samples = read_samples(&bytes)?;
-        (bytes, samples)
+        (bytes, samples, Asked::default())
     } else {
-        let limit = limits.data.0;
-        let run = chain.scripts.run(plan.script(), false, limit, limits)?;
-        let (samples, _) = read_run(&run, limit)?;
-        (run.data.unwrap_or_default(), samples)
+        let run = chain.run_script(plan, false)?;
+        let (samples, _) = read_run(&run, limits.data.0)?;
+        (run.data.unwrap_or_default(), samples, run.asked)
     };
-    let warnings = match chain.settings.workflow {
+    let mut warnings = match chain.settings.workflow {
         Workflow::FailFast => check_samples(chain, &samples)?,
         Workflow::Staged => Vec::new(),
     };
+    warnings.extend(asked.warning());
     let (found, most) = (samples.len(), limits.samples as usize);
     if found > most {
         return Err(Rejection::new(

@@ -2,11 +2,12 @@
 //! `data/`, a work dir that is gone afterwards.
 //!
 //! `script -> facts without a run`, `script -> run -> data.json`. A planner's script is never run
-//! anywhere else.
+//! anywhere else. One that has a teacher leaves questions instead, until all have an answer.
 
 use super::fault::FtFault;
 use super::sample::DATA;
 use super::settings::FtLimits;
+use super::teacher::{ANSWERS, Asked, MODULE, QUESTIONS};
 use camino::Utf8Path;
 use jail::exec::{Outcome, Sandbox, SandboxOptions};
 use jail::limits::{Keep, RunLimits};
@@ -14,6 +15,7 @@ use jail::python::PythonEnv;
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
+use tasks::collect::CollectError;
 use tasks::task::{PublicDir, TaskId};
 use tasks::units::{ByteSize, Span};
 use worlds::Runner;
@@ -100,6 +102,10 @@ pub struct ScriptRun {
     pub data: Result<Vec<u8>, String>,
     /// Wall time.
     pub wall: Duration,
+    /// What it asked a teacher and has no answer to, or why that cannot be read. It ended there.
+    pub(super) asks: Option<Result<Vec<u8>, String>>,
+    /// What it was answered.
+    pub asked: Asked,
 }
 
 impl ScriptBox {
@@ -123,11 +129,18 @@ impl ScriptBox {
         Arc::new(self.sandbox.clone())
     }
 
-    /// Reads a script.
-    pub(super) fn facts(&self, script: &str) -> Result<Result<ScriptFacts, String>, FtFault> {
+    /// Reads a script, which may import the module of a teacher if it has one.
+    pub(super) fn facts(
+        &self,
+        script: &str,
+        has_teacher: bool,
+    ) -> Result<Result<ScriptFacts, String>, FtFault> {
         let limits = RunLimits { time_limit: READING, ..RunLimits::default() };
         let run = self.sandbox.workspace(&self.pool)?;
         run.place(SCRIPT, script.as_bytes())?;
+        if has_teacher {
+            run.place(MODULE.0, MODULE.1.as_bytes())?;
+        }
         let run = run.run(FACTS, &limits)?;
         let (head, tail) = run.stdout.kept();
         Ok(serde_json::from_slice(&tail.unwrap_or(head)).map_err(|_| {
@@ -136,19 +149,25 @@ impl ScriptBox {
         }))
     }
 
-    /// Runs a script for at most `limit`, with `--debug` or in full.
+    /// Runs a script for at most `limit`, with `--debug` or in full; with the `answers` of a teacher if it
+    /// has one.
     ///
     /// # Errors
     /// [`FtFault::Jail`]; whatever the script does is in the [`ScriptRun`].
-    pub fn run(
+    pub(super) fn run(
         &self,
         script: &str,
         is_debug: bool,
         limit: Duration,
         limits: &FtLimits,
+        answers: Option<&[u8]>,
     ) -> Result<ScriptRun, FtFault> {
         let work = self.sandbox.workspace(&self.pool)?;
         work.place(SCRIPT, script.as_bytes())?;
+        if let Some(answers) = answers {
+            work.place(MODULE.0, MODULE.1.as_bytes())?;
+            work.place(ANSWERS, answers)?;
+        }
         let bounds = RunLimits {
             time_limit: Span(limit),
             memory: limits.script_memory,
@@ -159,13 +178,20 @@ impl ScriptBox {
         };
         let code = format!("DEBUG = {}\n{RUN}", u8::from(is_debug));
         let run = work.run(&code, &bounds)?;
-        let data = work.collect(DATA, limits.data_bytes.bytes()).map_err(|error| error.to_string());
+        let collect = |name| work.collect(name, limits.data_bytes.bytes());
+        let data = collect(DATA).map_err(|error| error.to_string());
+        let asks = match answers.map(|_| collect(QUESTIONS)) {
+            None | Some(Err(CollectError::Missing { .. })) => None,
+            Some(asks) => Some(asks.map_err(|error| error.to_string())),
+        };
         Ok(ScriptRun {
             outcome: run.outcome,
             printed: run.stdout.text(),
             said: end_of(&run.stderr.text()),
             data,
             wall: run.wall,
+            asks,
+            asked: Asked::default(),
         })
     }
 }

@@ -30,6 +30,9 @@ pub enum Method {
 /// | `data` | 1 h | the full run of a script |
 /// | `data_bytes` | 256 MiB | what a script may write |
 /// | `script_memory` | 2 GiB | memory of a script |
+/// | `teacher_questions`, `teacher_debug_questions` | 4,000, 100 | questions to a teacher in a full and in a debug run |
+/// | `teacher_answer_tokens` | 4,096 | tokens of an answer of a teacher, thoughts included |
+/// | `teacher_rounds` | 20 | times that a script is run again with new answers |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FtLimits {
@@ -57,6 +60,14 @@ pub struct FtLimits {
     pub data_bytes: ByteSize,
     /// Memory of a script.
     pub script_memory: ByteSize,
+    /// Questions to a teacher in a full run of a script; 1 to 1,000,000.
+    pub teacher_questions: u32,
+    /// The same in a debug run; 1 to 1,000,000.
+    pub teacher_debug_questions: u32,
+    /// Tokens of an answer of a teacher, thoughts included; 1 to 1,000,000.
+    pub teacher_answer_tokens: u32,
+    /// Times that a script is run again with new answers; 1 to 1,000.
+    pub teacher_rounds: u32,
 }
 
 impl Default for FtLimits {
@@ -74,6 +85,10 @@ impl Default for FtLimits {
             data: Span(Duration::from_hours(1)),
             data_bytes: ByteSize::mib(256),
             script_memory: ByteSize::gib(2),
+            teacher_questions: 4000,
+            teacher_debug_questions: 100,
+            teacher_answer_tokens: 4096,
+            teacher_rounds: 20,
         }
     }
 }
@@ -208,6 +223,10 @@ impl FtSettings {
             ("limits.coder_rounds", limits.coder_rounds, 100),
             ("limits.mini_samples", limits.mini_samples, 1_000),
             ("limits.mini_updates", limits.mini_updates, 1_000),
+            ("limits.teacher_questions", limits.teacher_questions, 1_000_000),
+            ("limits.teacher_debug_questions", limits.teacher_debug_questions, 1_000_000),
+            ("limits.teacher_answer_tokens", limits.teacher_answer_tokens, 1_000_000),
+            ("limits.teacher_rounds", limits.teacher_rounds, 1_000),
         ];
         for (key, found, most) in counts {
             let expected = match most {

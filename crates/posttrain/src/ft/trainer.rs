@@ -1,13 +1,14 @@
 //! The trainer, a program of its own: `rl`, or another one that answers as `rl` does.
 
 use super::check::{ErrorClass, Rejection};
-use super::child::{self, ChildEnd, ChildHow};
 use super::fault::{FtFault, StageError};
 use super::schema::{BaseFacts, TrainerSchema};
+use crate::child::{ChildEnd, ChildHow, ChildJob};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::Deserialize;
 use serde_json::Value;
+use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -62,7 +63,7 @@ impl Trainer {
     /// [`FtFault`] if it cannot be asked, or says what cannot be read.
     pub fn schema(&self) -> Result<TrainerSchema, FtFault> {
         let words = self.words(&["schema", "sft"]);
-        let end = child::run(&self.launcher, &words, ASKING, || None::<()>)?;
+        let end = self.run(&words, ASKING, || None::<()>)?;
         let unusable = |why: String| FtFault::Trainer {
             program: self.program.join(" "),
             why,
@@ -70,7 +71,7 @@ impl Trainer {
         };
         match end.how {
             ChildHow::Ended(status) if status.success() => {
-                TrainerSchema::read(&end.printed).map_err(unusable)
+                TrainerSchema::read(&printed(&end)?).map_err(unusable)
             }
             ChildHow::Ended(status) => Err(unusable(format!("`schema sft` ended with {status}"))),
             _ => Err(unusable("`schema sft` took too long".to_owned())),
@@ -98,7 +99,7 @@ impl Trainer {
     ) -> Result<TrainEstimate, StageError> {
         let mut words = self.sft(job);
         words.extend(["--dry-run", "--json"].map(str::to_owned));
-        let end = child::run(&self.launcher, &words, limit, || None::<()>)?;
+        let end = self.run(&words, limit, || None::<()>)?;
         if let Some(rejection) = failure(&end, "the estimate", limit) {
             return Err(rejection.into());
         }
@@ -107,7 +108,7 @@ impl Trainer {
             why: format!("its estimate is none: {error}"),
             said: end.said.clone(),
         };
-        Ok(serde_json::from_str(&end.printed).map_err(unusable)?)
+        Ok(serde_json::from_str(&printed(&end)?).map_err(unusable)?)
     }
 
     /// Trains. Returns the folder of the last checkpoint, in which there are weights.
@@ -117,14 +118,15 @@ impl Trainer {
         limit: Duration,
         look: impl FnMut() -> Option<Rejection>,
     ) -> Result<Utf8PathBuf, StageError> {
-        let end = child::run(&self.launcher, &self.sft(job), limit, look)?;
+        let end = self.run(&self.sft(job), limit, look)?;
         if let ChildHow::Stopped(rejection) = &end.how {
             return Err(rejection.clone().into());
         }
         if let Some(rejection) = failure(&end, "the training", limit) {
             return Err(rejection.into());
         }
-        let printed = end.printed.trim().lines().last().unwrap_or_default();
+        let printed = printed(&end)?;
+        let printed = printed.trim().lines().last().unwrap_or_default();
         let folder = Utf8PathBuf::from(printed);
         if !WEIGHTS.iter().any(|name| folder.join(name).is_file()) {
             return Err(Rejection::new(
@@ -137,6 +139,18 @@ impl Trainer {
             .into());
         }
         Ok(folder)
+    }
+
+    /// Runs the trainer, for at most `limit` and unless `look` has a reason to stop it.
+    fn run<T>(
+        &self,
+        words: &[String],
+        limit: Duration,
+        look: impl FnMut() -> Option<T>,
+    ) -> Result<ChildEnd<T>, FtFault> {
+        let job = ChildJob { launcher: &self.launcher, words, input: &[], limit };
+        let program = job.program().to_owned();
+        job.run(look).map_err(|source| FtFault::Spawn { program, source })
     }
 
     fn sft(&self, job: TrainJob<'_>) -> Vec<String> {
@@ -160,6 +174,15 @@ impl Trainer {
 
     fn words(&self, more: &[&str]) -> Vec<String> {
         self.program.iter().cloned().chain(more.iter().map(|&word| word.to_owned())).collect()
+    }
+}
+
+/// What a program printed; nothing if a process that outlived it holds its output.
+fn printed<T>(end: &ChildEnd<T>) -> Result<String, FtFault> {
+    match &end.printed {
+        Ok(printed) => Ok(String::from_utf8_lossy(printed).into_owned()),
+        Err(error) if error.kind() == ErrorKind::TimedOut => Ok(String::new()),
+        Err(error) => Err(std::io::Error::new(error.kind(), error.to_string()).into()),
     }
 }
 

@@ -1,6 +1,5 @@
 //! One model on one part: from results that are there already, or by the grader.
 
-use super::child;
 use super::job::{GraderCommand, Job};
 use super::results::{GraderOutput, Results};
 use crate::fault::Fault;
@@ -139,7 +138,7 @@ impl Grading {
         let (model_folder, device) = (model.path().to_owned(), self.device.clone());
         let job = Job::new(folder, id, part, items, model_folder, device, scratch.clone());
         let began = Instant::now();
-        let output = child::run(&self.command, &job, stopping);
+        let output = self.command.run(&job, stopping);
         clear(&scratch)?;
         let output = output.map_err(GradeEnd::Fault)?;
         match output {

@@ -1,7 +1,11 @@
 //! What a grader is asked, and how it is started.
 
+use super::results::GraderOutput;
+use crate::child::{ChildEnd, ChildHow, ChildJob};
+use crate::fault::Fault;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tasks::task::TaskId;
 use worlds::Part;
@@ -76,7 +80,7 @@ pub struct GraderCommand {
 
 impl GraderCommand {
     /// Program and arguments for a job.
-    pub(super) fn words(&self, job: &Job) -> Vec<String> {
+    fn words(&self, job: &Job) -> Vec<String> {
         let fill = |word: &String| {
             word.replace("{task}", job.task.as_str())
                 .replace("{part}", job.part.name())
@@ -85,5 +89,31 @@ impl GraderCommand {
                 .replace("{scratch}", job.scratch.as_str())
         };
         self.line.iter().map(fill).collect()
+    }
+
+    /// Runs the grader once.
+    ///
+    /// # Errors
+    /// A [`Fault`]; [`Fault::Stopping`] once `stopping` is set.
+    pub(super) fn run(&self, job: &Job, stopping: &AtomicBool) -> Result<GraderOutput, Fault> {
+        let words = self.words(job);
+        let input = serde_json::to_vec(job).map_err(std::io::Error::other)?;
+        let child =
+            ChildJob { launcher: &self.launcher, words: &words, input: &input, limit: self.limit };
+        let ended = child.run(|| stopping.load(Ordering::SeqCst).then_some(()));
+        let program = child.program().to_owned();
+        let ChildEnd { how, printed, said } =
+            ended.map_err(|source| Fault::Spawn { program, source })?;
+        match how {
+            ChildHow::Stopped(()) => return Err(Fault::Stopping),
+            ChildHow::TimedOut => return Err(Fault::TimedOut(self.limit)),
+            ChildHow::Ended(status) if !status.success() => {
+                return Err(Fault::Ended { status, said });
+            }
+            ChildHow::Ended(_) => {}
+        }
+        let unusable = |why: String| Fault::Output { why, said: said.clone() };
+        let printed = printed.map_err(|error| unusable(error.to_string()))?;
+        serde_json::from_slice(&printed).map_err(|error| unusable(error.to_string()))
     }
 }

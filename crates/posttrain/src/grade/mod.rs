@@ -6,13 +6,10 @@
 //! server checks what it prints item by item, computes the mean itself, and keeps the results under the
 //! hash of the model, so that a content is graded once per part, whatever happens to the server.
 
-mod child;
 mod grading;
 mod job;
 mod results;
 
-pub use child::{LAUNCH, launch};
-pub(crate) use child::{in_background, read_end, read_output, variables};
 pub use grading::{Busy, GradeEnd, GradedTask, Grading};
 pub use job::{GRADER, GraderCommand, Job};
 pub use results::{GraderOutput, ItemScore, Results};

@@ -2,7 +2,7 @@
 
 use crate::fixture::{self, PROGRAM, Server, TOKEN};
 use crate::ft_fixture::{Place, SOUND, proposal, suite, suite_path, trainer_command};
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use posttrain::Digest;
 use posttrain::ft::{
@@ -95,6 +95,7 @@ fn scripted_planner_writes_scripts_that_pass_all_checks_of_each_task_that_it_kno
             pool: run.chain.pool,
             schema: run.chain.schema,
             settings: run.chain.settings,
+            teachers: run.chain.teachers,
             baseline: &baseline,
             experiments: &[],
             seed: 0,
@@ -276,7 +277,7 @@ fn staged_workflow_mends_what_fails_in_full_and_neither_checks_nor_remembers() {
 }
 
 /// A server that grades models of the place.
-fn serve(place: &Place) -> Server {
+pub(crate) fn serve(place: &Place) -> Server {
     fs::create_dir_all(place.path("output")).unwrap();
     let mut serve = Command::new(PROGRAM);
     serve
@@ -292,7 +293,7 @@ fn serve(place: &Place) -> Server {
 }
 
 /// FT-Agent by its command, with two experiments, in the folder `run` of the place.
-fn ft(place: &Place, server: &Server, run: &str, flags: &[&str]) -> Command {
+pub(crate) fn ft(place: &Place, server: &Server, run: &str, flags: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command
         .args(["ft", suite_path().as_str(), "aime", "--loops", "2"])
@@ -306,8 +307,21 @@ fn ft(place: &Place, server: &Server, run: &str, flags: &[&str]) -> Command {
     command
 }
 
+/// Files that name a provider as the endpoint `fake`, and the price of its models `m` and `t`.
+pub(crate) fn endpoints(place: &Place, provider: &FakeProvider) -> (Utf8PathBuf, Utf8PathBuf) {
+    let (models, prices) = (place.path("models.toml"), place.path("prices.toml"));
+    let address = provider.address;
+    let text = format!(
+        "[endpoint.fake]\nprotocol = \"openai\"\nbase_url = \"http://{address}/v1\"\nkey_env = \"FAKE_KEY\"\n"
+    );
+    fs::write(&models, text).unwrap();
+    let price = |model| format!("[[price]]\nmodel = \"{model}\"\ninput = \"1\"\noutput = \"10\"\n");
+    fs::write(&prices, price("m") + &price("t")).unwrap();
+    (models, prices)
+}
+
 /// What a chat model answers to a question of the planner, by what it is asked for.
-fn planned(request: &SeenRequest) -> String {
+pub(crate) fn planned(request: &SeenRequest) -> String {
     let body: Value = serde_json::from_str(&request.body).unwrap();
     let text = |place: usize| body["messages"][place]["content"].as_str().unwrap().to_owned();
     let (asked, shown) = (text(0), text(1));
@@ -355,7 +369,7 @@ fn without_seconds(value: &mut Value) {
 }
 
 /// The events of a run, without times and folders.
-fn timeless(run: &Utf8Path) -> Vec<Value> {
+pub(crate) fn timeless(run: &Utf8Path) -> Vec<Value> {
     let text = fs::read_to_string(run.join("journal.jsonl")).unwrap().replace(run.as_str(), "");
     let mut events: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -372,13 +386,7 @@ fn chat_model_plans_through_a_failure_and_its_recording_plays_the_same_run() {
         1 => vec![Piece::Bytes(answer(400, &[], "{\"error\":{\"message\":\"away\"}}"))],
         _ => vec![Piece::Bytes(stream(&openai_events(&[&planned(request)], USAGE)))],
     });
-    let (models, prices) = (place.path("models.toml"), place.path("prices.toml"));
-    let address = provider.address;
-    let text = format!(
-        "[endpoint.fake]\nprotocol = \"openai\"\nbase_url = \"http://{address}/v1\"\nkey_env = \"FAKE_KEY\"\n"
-    );
-    fs::write(&models, text).unwrap();
-    fs::write(&prices, "[[price]]\nmodel = \"m\"\ninput = \"1\"\noutput = \"10\"\n").unwrap();
+    let (models, prices) = endpoints(&place, &provider);
     let flags = ["--planner", "fake:m", "--models", models.as_str()];
     let paid = [&flags[..], &["--prices", prices.as_str(), "--budget-usd", "1"]].concat();
     let away = ft(&place, &server, "run", &paid).output().unwrap();

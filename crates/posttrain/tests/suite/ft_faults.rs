@@ -315,7 +315,7 @@ const FAULTS: [Fault; 41] = {
             },
             Static,
             Planner,
-            "this run has no teacher",
+            "is `weak`, and this run has none",
         ),
         Fault::new(
             "a source that is not there",

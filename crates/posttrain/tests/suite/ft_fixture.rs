@@ -9,7 +9,7 @@ use posttrain::Digest;
 use posttrain::dojo::{DatasetInfo, describe};
 use posttrain::ft::{
     AnswerForm, BaseFacts, Chain, CheckedFtSettings, Draft, FtFault, FtRun, FtSettings, Proposal,
-    ScriptBox, Trainer, TrainerSchema, Validation,
+    ScriptBox, Teachers, Trainer, TrainerSchema, Validation,
 };
 use serde_json::json;
 use support::folders::TemporaryFolder;
@@ -57,6 +57,7 @@ pub(crate) struct Place {
     folder: TemporaryFolder,
     settings: CheckedFtSettings,
     scripts: ScriptBox,
+    teachers: Teachers,
     form: AnswerForm,
     trainer: Trainer,
     schema: TrainerSchema,
@@ -92,7 +93,13 @@ impl Place {
         let base = trainer.base_facts().unwrap();
         let pool = describe(&pool).unwrap();
         let settings = settings.check().unwrap();
-        Self { folder, settings, scripts, form, trainer, schema, base, pool }
+        let teachers = Teachers::default();
+        Self { folder, settings, scripts, teachers, form, trainer, schema, base, pool }
+    }
+
+    /// The same, with models that scripts may ask.
+    pub(crate) fn with_teachers(self, teachers: Teachers) -> Self {
+        Self { teachers, ..self }
     }
 
     pub(crate) fn path(&self, name: &str) -> Utf8PathBuf {
@@ -124,6 +131,7 @@ impl Place {
         Chain {
             settings: &self.settings,
             scripts: &self.scripts,
+            teachers: &self.teachers,
             form: &self.form,
             trainer: &self.trainer,
             schema: &self.schema,

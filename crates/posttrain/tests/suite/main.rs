@@ -12,6 +12,7 @@ mod fixture;
 mod ft_agent;
 mod ft_faults;
 mod ft_fixture;
+mod ft_teacher;
 mod gate;
 mod gateway;
 mod gateway_faults;

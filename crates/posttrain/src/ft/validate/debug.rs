@@ -30,10 +30,10 @@ pub(super) fn check(chain: &Chain<'_>, plan: &Plan) -> Result<DebugData, StageEr
         return Ok(DebugData { samples, warnings });
     }
     let limits = &chain.settings.limits;
-    let limit = limits.debug_data.0;
-    let run = chain.scripts.run(&plan.script, true, limit, limits)?;
-    let (samples, summary) = read_run(&run, limit)?;
+    let run = chain.run_script(plan, true)?;
+    let (samples, summary) = read_run(&run, limits.debug_data.0)?;
     let mut warnings = check_samples(chain, &samples)?;
+    warnings.extend(run.asked.warning());
     let written = samples.len() as u64;
     if summary.written != written {
         let said = summary.written;

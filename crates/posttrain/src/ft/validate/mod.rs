@@ -19,7 +19,9 @@ use super::form::AnswerForm;
 use super::plan::{Draft, Plan};
 use super::schema::{BaseFacts, TrainerSchema};
 use super::script::ScriptBox;
+use super::script::ScriptRun;
 use super::settings::CheckedFtSettings;
+use super::teacher::{ScriptJob, Teachers};
 use super::trainer::Trainer;
 use crate::dojo::DatasetInfo;
 use camino::Utf8Path;
@@ -33,6 +35,8 @@ pub struct Chain<'a> {
     pub settings: &'a CheckedFtSettings,
     /// Where scripts run.
     pub scripts: &'a ScriptBox,
+    /// Whom they may ask.
+    pub teachers: &'a Teachers,
     /// What the task asks for.
     pub form: &'a AnswerForm,
     /// What trains.
@@ -91,6 +95,20 @@ impl Chain<'_> {
     /// A rejection of the class `PLANNER` or `CONFIG`.
     pub fn unchecked(&self, draft: &Draft) -> Result<Validated<Plan>, Rejection> {
         statics::check_values(self, draft).map(Validated)
+    }
+
+    /// Runs a plan's script with `--debug` or in full, with the teacher that its proposal names.
+    ///
+    /// # Errors
+    /// A rejection if it asks what it may not; the fault within. Whatever else it does is in the
+    /// [`ScriptRun`].
+    pub(super) fn run_script(&self, plan: &Plan, is_debug: bool) -> Result<ScriptRun, StageError> {
+        let limits = &self.settings.limits;
+        let job = ScriptJob { scripts: self.scripts, script: plan.script(), is_debug, limits };
+        match self.teachers.of(plan.proposal.data.synthesis.teacher) {
+            Some(teacher) => teacher.run(job),
+            None => Ok(job.run()?),
+        }
     }
 
     fn stages(

@@ -11,7 +11,8 @@ use crate::ft::script::{PathFault, PathProblem, ScriptFacts};
 pub(super) fn check(chain: &Chain<'_>, draft: &Draft) -> Result<Plan, StageError> {
     let plan = check_values(chain, draft)?;
     if !plan.proposal.reuse_data {
-        let facts = chain.scripts.facts(&draft.script)?;
+        let has_teacher = draft.proposal.data.synthesis.teacher != Teacher::None;
+        let facts = chain.scripts.facts(&draft.script, has_teacher)?;
         let facts = facts.map_err(|why| {
             let message = format!("the script cannot be read: {why}; make it shorter");
             Rejection::new(ErrorClass::Data, message)
@@ -26,15 +27,12 @@ pub(super) fn check_values(chain: &Chain<'_>, draft: &Draft) -> Result<Plan, Rej
     let bounds = ProposalBounds {
         pool: chain.pool,
         samples: chain.settings.limits.samples,
+        teachers: &chain.teachers.tiers(),
         has_parent: draft.parent_data.is_some(),
     };
     let proposal = &draft.proposal;
     let bad = |why: String| Rejection::new(ErrorClass::Planner, why);
     proposal.check(bounds).map_err(|error| bad(error.to_string()))?;
-    if proposal.data.synthesis.teacher != Teacher::None {
-        let message = "`data.synthesis.teacher` must be `none`: this run has no teacher";
-        return Err(bad(message.to_owned()));
-    }
     if draft.script.len() > chain.settings.limits.data_bytes.length() {
         return Err(Rejection::new(ErrorClass::Data, "the script is too long"));
     }
