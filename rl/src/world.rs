@@ -1,9 +1,7 @@
 //! A task of a suite of generated environments (crate `worlds`), as something to train and to be
 //! evaluated on.
 
-use crate::rollout::RolloutSettings;
 use crate::run::settings::{SettingsError, require};
-use agents::scaffold::react::EpisodeRules;
 use camino::{Utf8Path, Utf8PathBuf};
 use jail::exec::{Sandbox, SandboxOptions, StartError};
 use jail::python::{PythonEnv, PythonError};
@@ -94,13 +92,6 @@ pub fn open_part(folder: &Utf8Path, part: Part) -> Result<Box<dyn Environment>, 
 /// [`FolderError`].
 pub fn spec_of(folder: &Utf8Path) -> Result<TaskSpec, FolderError> {
     Ok(TaskFolder::open(folder)?.spec().clone())
-}
-
-/// Gives rollouts and episodes the limits of the task.
-pub fn set_limits(spec: &TaskSpec, rollout: &mut RolloutSettings, rules: &mut EpisodeRules) {
-    rollout.max_model_len = spec.limits.context as usize;
-    rollout.turn_tokens = spec.limits.turn_tokens as usize;
-    rules.episode.budget.turns = spec.limits.turns;
 }
 
 /// Checks that a run in a task of a suite has no corpus.

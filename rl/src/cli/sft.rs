@@ -114,13 +114,14 @@ impl SftArgs {
     pub(super) fn run(&self, bars: &ProgressBars) -> Result<String> {
         let RunFlags { out, config, set, .. } = &self.common;
         let source = locate(&self.settings.model)?;
-        let mut defaults = SftSettings::defaults(scale_of(&source)?);
+        let scale = scale_of(&source)?;
+        let mut defaults = SftSettings::defaults(scale);
         if let PolicySource::Folder(folder) = &source {
             defaults.rules.tool_call_format = tool_call_format(folder)?.unwrap_or_default();
         }
         if let Some(folder) = &self.settings.world {
-            let spec = world::spec_of(folder)?;
-            defaults.context = spec.limits.context as usize;
+            let is_trained = matches!(source, PolicySource::Folder(_));
+            defaults.set_world(&world::spec_of(folder)?, scale, is_trained);
         }
         let settings: SftSettings =
             resolve(&defaults, config.as_deref(), Table::try_from(&self.settings)?, set)?;

@@ -140,8 +140,7 @@ impl TrainArgs {
         let mut defaults = TrainSettings::defaults(scale);
         defaults.rules.tool_call_format = tool_call_format(folder)?.unwrap_or_default();
         if let Some(folder) = &self.settings.world {
-            let spec = world::spec_of(folder)?;
-            world::set_limits(&spec, &mut defaults.rollout, &mut defaults.rules);
+            defaults.set_world(&world::spec_of(folder)?, scale);
         }
         let mut settings: TrainSettings = resolve(&defaults, config, flags, set)?;
         // Engines compute with other kernels than the trainer.

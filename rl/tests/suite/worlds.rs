@@ -14,7 +14,7 @@ use rl::run::stop::Stop;
 use rl::train::grpo::{self, TrainSettings};
 use rl::train::presets::Scale;
 use rl::train::sft::{self, SftSettings};
-use rl::world::{WorldError, set_limits, spec_of};
+use rl::world::{WorldError, spec_of};
 use serde_json::json;
 use std::collections::BTreeSet;
 use tasks::text::with_causes;
@@ -97,7 +97,7 @@ fn policies_are_trained_and_evaluated_on_a_task_of_a_suite() {
         ..TrainSettings::defaults(Scale::Tiny)
     };
     settings.rollout.deterministic = true;
-    set_limits(&spec_of(&task).unwrap(), &mut settings.rollout, &mut settings.rules);
+    settings.set_world(&spec_of(&task).unwrap(), Scale::Tiny);
     let settings = settings.check().unwrap();
     let out = dir.join("grpo");
     let reinforce = || {

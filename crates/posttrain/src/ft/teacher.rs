@@ -185,7 +185,8 @@ impl TeacherModel {
                 )));
             }
             let (keys, fresh): (Vec<String>, Vec<(Question, Request)>) = fresh.into_iter().unzip();
-            let found = self.answer(fresh.iter().map(|(_, request)| request).collect())?;
+            let requests: Vec<&Request> = fresh.iter().map(|(_, request)| request).collect();
+            let found = self.answer(&requests)?;
             let pairs = fresh.into_iter().map(|(question, _)| question).zip(found);
             answers.extend(keys.into_iter().zip(pairs));
         }
@@ -207,13 +208,13 @@ impl TeacherModel {
     }
 
     /// The whole answers to these requests, in their order. Several are asked at once.
-    fn answer(&self, requests: Vec<&Request>) -> Result<Vec<Option<String>>, StageError> {
+    fn answer(&self, requests: &[&Request]) -> Result<Vec<Option<String>>, StageError> {
         let next = AtomicUsize::new(0);
         let (sender, receiver) = channel();
         let mut found = vec![None; requests.len()];
         std::thread::scope(|scope| {
             for _ in 0..AT_ONCE.min(requests.len()) {
-                let (sender, requests, next) = (sender.clone(), &requests, &next);
+                let (sender, next) = (sender.clone(), &next);
                 scope.spawn(move || {
                     let take = || next.fetch_add(1, Ordering::Relaxed);
                     while let Some((place, request)) = numbered(requests, take()) {

@@ -413,28 +413,30 @@ fn chat_model_plans_through_a_failure_and_its_recording_plays_the_same_run() {
     assert_eq!(provider.seen().len(), 10);
 }
 
+/// What `posttrain ft` says to flags that it refuses.
+pub(crate) fn refused(flags: &[&str]) -> String {
+    let place = Place::new(FtSettings::default());
+    let output = Command::new(PROGRAM)
+        .args(["ft", suite_path().as_str(), "aime", "--base", place.path("base").as_str()])
+        .args(["--out", place.path("run").as_str()])
+        .args(flags)
+        .arg("--")
+        .args(trainer_command(&place.path("control")))
+        .env("GRADING_TOKEN", TOKEN)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
 #[test]
 fn flags_about_models_that_cannot_be_meant_are_refused() {
-    let place = Place::new(FtSettings::default());
-    let output = |flags: &[&str]| {
-        let output = Command::new(PROGRAM)
-            .args(["ft", suite_path().as_str(), "aime", "--base", place.path("base").as_str()])
-            .args(["--out", place.path("run").as_str()])
-            .args(flags)
-            .arg("--")
-            .args(trainer_command(&place.path("control")))
-            .env("GRADING_TOKEN", TOKEN)
-            .output()
-            .unwrap();
-        assert_eq!(output.status.code(), Some(2), "{output:?}");
-        String::from_utf8(output.stderr).unwrap()
-    };
     for (flags, expected) in [
         (&["--budget-usd", "1"][..], "name one with --planner"),
         (&["--planner", "nobody:m"], "nobody"),
         (&["--planner", "openai:m", "--budget-usd", "1"], "needs the price of `m`"),
     ] {
-        let said = output(flags);
+        let said = refused(flags);
         assert!(said.contains(expected), "{flags:?}: {said}");
     }
 }

@@ -1,8 +1,7 @@
 //! Scripts that have a chat model write for the data.
 
-use crate::fixture::PROGRAM;
-use crate::ft_agent::{endpoints, ft, planned, serve, timeless};
-use crate::ft_fixture::{Place, proposal, suite_path, trainer_command};
+use crate::ft_agent::{endpoints, ft, planned, refused, serve, timeless};
+use crate::ft_fixture::{Place, proposal};
 use fs_err as fs;
 use llm::{ChatError, ChatModel, Completion, Finish, Purpose, Request, Role, Usage};
 use posttrain::ft::{
@@ -10,7 +9,6 @@ use posttrain::ft::{
     Teachers, Validation,
 };
 use serde_json::Value;
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 use support::provider::{FakeProvider, Piece, SeenRequest, USAGE, openai_events, stream};
 
@@ -61,12 +59,12 @@ fn place(limits: FtLimits, told: &Arc<Told>) -> Place {
 fn draft(script: &str, tier: Teacher) -> Draft {
     let mut proposal = proposal();
     proposal.data.synthesis.teacher = tier;
-    proposal.data.synthesis.what = "the steps to known answers".to_owned();
+    proposal.data.synthesis.what = "the steps to known answers".into();
     Draft { proposal, script: script.to_owned(), config: "epochs = 2\n".into(), parent_data: None }
 }
 
 /// The stage that rejected, its class and what it said.
-fn rejected(found: &Validation) -> (Stage, ErrorClass, String) {
+fn rejection(found: &Validation) -> (Stage, ErrorClass, String) {
     let (stage, rejection) = found.rejection().expect("a rejection");
     (stage, rejection.class, rejection.message)
 }
@@ -145,14 +143,14 @@ fn what_may_not_be_asked_is_a_rejection_that_says_what_to_do() {
         ),
     ];
     for (script, tier, stage, class, expected) in cases {
-        let (found, of, said) = rejected(&place.validate(&draft(&script, tier)));
+        let (found, of, said) = rejection(&place.validate(&draft(&script, tier)));
         assert_eq!((found, of), (stage, class), "{said}");
         assert!(said.contains(expected), "{expected}: {said}");
     }
     // Without a teacher there is no such module.
     let mut alone = draft(ASKING, Teacher::None);
     alone.proposal.data.synthesis.what.clear();
-    let (stage, class, said) = rejected(&place.validate(&alone));
+    let (stage, class, said) = rejection(&place.validate(&alone));
     assert_eq!((stage, class), (Stage::Static, ErrorClass::Env));
     assert!(said.contains("imports `teacher`"), "{said}");
 }
@@ -164,7 +162,7 @@ fn provider_that_rejects_a_question_is_told_to_the_planner_and_one_that_is_away_
         place(FtLimits::default(), &told).try_validate(&draft(ASKING, Teacher::Weak))
     };
     let found = fails(|| ChatError::Rejected { status: 400, said: "no such temperature".into() });
-    let (stage, class, said) = rejected(&found.unwrap());
+    let (stage, class, said) = rejection(&found.unwrap());
     assert_eq!((stage, class), (Stage::Debug, ErrorClass::Data));
     assert!(said.contains("no such temperature"), "{said}");
     let found = fails(|| ChatError::Budget { reason: "all is spent".into() });
@@ -217,19 +215,6 @@ fn run_with_a_teacher_pays_for_each_answer_once_and_plays_again_from_its_recordi
 
 #[test]
 fn flags_about_teachers_that_cannot_be_meant_are_refused() {
-    let place = Place::new(FtSettings::default());
-    let output = |flags: &[&str]| {
-        let output = Command::new(PROGRAM)
-            .args(["ft", suite_path().as_str(), "aime", "--base", place.path("base").as_str()])
-            .args(["--out", place.path("run").as_str()])
-            .args(flags)
-            .arg("--")
-            .args(trainer_command(&place.path("control")))
-            .output()
-            .unwrap();
-        assert_eq!(output.status.code(), Some(2), "{output:?}");
-        String::from_utf8(output.stderr).unwrap()
-    };
     for (flags, expected) in [
         (&["--teacher", "openai:m"][..], "TIER=ENDPOINT:NAME"),
         (&["--teacher", "dear=openai:m"], "`weak` or `strong`"),
@@ -237,7 +222,7 @@ fn flags_about_teachers_that_cannot_be_meant_are_refused() {
         (&["--teacher", "weak=openai:a", "--teacher", "weak=openai:b"], "more than one"),
         (&["--teacher", "weak=openai:m", "--budget-usd", "1"], "needs the price of `m`"),
     ] {
-        let said = output(flags);
+        let said = refused(flags);
         assert!(said.contains(expected), "{flags:?}: {said}");
     }
 }

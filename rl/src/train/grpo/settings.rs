@@ -22,6 +22,7 @@ use camino::Utf8PathBuf;
 use sandbox::env::Feedback;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use worlds::TaskSpec;
 
 /// The settings of `rl train`.
 ///
@@ -32,7 +33,7 @@ use serde::{Deserialize, Serialize};
 /// | `searches` | none | none | folders of searches whose questions are trained on instead of whole episodes |
 /// | `tasks_per_step` | 16; small: 8 | 16 | tasks per update |
 /// | `group_size` | 4; small: 8 | 4 | episodes per task, at least 2 |
-/// | `learning_rate` | 2e-4; small: 8e-5 | 1e-6 | learning rate after warm-up |
+/// | `learning_rate` | 2e-4; small: 8e-5; in a `world`: 2e-5 | 1e-6 | learning rate after warm-up |
 /// | `warmup` | 2 | 0 | updates of linear warm-up |
 /// | `dtype` | `f32` | `bf16` | type of weights and activations |
 /// | `lora` | none | none | see [`LoraSettings`]: adapters are trained instead |
@@ -245,6 +246,17 @@ impl TrainSettings {
             watchdog_seconds: 300,
             rollout: scale.rollout(),
             rules: scale.rules(),
+        }
+    }
+
+    /// Gives defaults the limits of a task of a suite, and small models the rate that keeps what they
+    /// do there whole (`docs/LOG.md`).
+    pub fn set_world(&mut self, spec: &TaskSpec, scale: Scale) {
+        self.rollout.max_model_len = spec.limits.context as usize;
+        self.rollout.turn_tokens = spec.limits.turn_tokens as usize;
+        self.rules.episode.budget.turns = spec.limits.turns;
+        if !scale.is_large() {
+            self.learning_rate = 2e-5;
         }
     }
 

@@ -15,6 +15,7 @@ use camino::Utf8PathBuf;
 use sandbox::env::Feedback;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use worlds::TaskSpec;
 
 /// Whose episodes are imitated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -109,8 +110,8 @@ fn is_fifty(count: &u64) -> bool {
 /// | `initial_attention` | `random` | what the attention of a new `tiny` or `small` policy looks at: nothing in particular, or what followed tokens like the current one (`induction`) |
 /// | `epochs` | 8; small: 6 | passes over the episodes |
 /// | `batch` | 16 | episodes per update |
-/// | `learning_rate` | 3e-3 | peak learning rate |
-/// | `context_noise` | 0.1 | share of context tokens that are replaced by chance; large: 0 |
+/// | `learning_rate` | 3e-3; a trained model in a `world`: 1e-3 | peak learning rate |
+/// | `context_noise` | 0.1; a trained model in a `world`: 0 | share of context tokens that are replaced by chance; large: 0 |
 /// | `warmup` | 20 | updates until the peak |
 /// | `dtype` | `f32` | type of weights and activations; `bf16` for large policies |
 /// | `lora` | none | see [`LoraSettings`]: adapters are trained instead |
@@ -294,9 +295,17 @@ impl SftSettings {
             rules: scale.rules(),
         }
     }
-}
 
-impl SftSettings {
+    /// Gives defaults the limits of a task of a suite, and where a small model that is trained already
+    /// goes on there, a lower rate and a context that is left as it is.
+    pub fn set_world(&mut self, spec: &TaskSpec, scale: Scale, is_trained: bool) {
+        self.context = spec.limits.context as usize;
+        if is_trained && !scale.is_large() {
+            // It copies what it reads: another word there is another thing or place.
+            (self.learning_rate, self.context_noise) = (1e-3, 0.0);
+        }
+    }
+
     /// What the tokens of a new policy of this shape are made of.
     pub(super) fn pieces(&self, shape: BuiltIn) -> Pieces {
         match shape {

@@ -17,8 +17,8 @@ posttrain submit "$(newest "$OUTPUT_DIR/sft")" --wait --note "SFT on demonstrati
 updates=0
 while [ "$(timer --seconds)" -gt 0 ]; do
     updates=$((updates + ${UPDATES:-5}))
-    # The same run goes on with more updates.
+    # The same run goes on with more updates. The server scores it, so that it does not validate.
     rl train --world "$DATA_PATH" --model "$OUTPUT_DIR/sft" --out "$OUTPUT_DIR/grpo" \
-        --steps "$updates" --learning-rate 1e-4 --group-size 4 --seed "$SEED"
+        --steps "$updates" --set validate_every=0 --seed "$SEED"
     posttrain submit "$(newest "$OUTPUT_DIR/grpo")" --wait --note "GRPO, $updates updates"
 done
