@@ -9,6 +9,7 @@ use camino::Utf8PathBuf;
 use clap::Args;
 use posttrain::ft::{AcceptRule, Method, Workflow};
 use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -55,11 +56,15 @@ pub(super) struct FtArgs {
     gpu_memory: Option<ByteSize>,
 }
 
-/// Set once the process is interrupted or asked to terminate.
+/// Set once the process is interrupted or asked to terminate. The second signal ends it at once, which
+/// loses no more than any kill does.
 pub(super) fn watch_signals() -> Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&interrupted))
+        // In this order the first signal does not find its own flag.
+        let code = i32::from(exit::INTERRUPTED);
+        flag::register_conditional_shutdown(signal, code, Arc::clone(&interrupted))
+            .and_then(|_| flag::register(signal, Arc::clone(&interrupted)))
             .context("failed to watch for signals")?;
     }
     Ok(interrupted)

@@ -158,6 +158,7 @@ impl FtAgentArgs {
             schema: &schema,
             base,
             pool: &pool,
+            interrupted,
         };
         let run = FtRun {
             task: task.spec(),
@@ -177,7 +178,7 @@ impl FtAgentArgs {
                 settings.limits.planner_repairs,
             )),
         };
-        let state = run.run(&mut *planner, arena, interrupted)?;
+        let state = run.run(&mut *planner, arena)?;
         if let Some(calls) = calls {
             let CallTotals { answers, usage, spent, .. } = calls.totals();
             let tokens = usage.input + usage.output;

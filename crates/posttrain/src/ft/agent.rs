@@ -16,7 +16,6 @@ use super::validate::{Chain, Validated, Validation};
 use crate::Digest;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tasks::files;
 use tasks::stream::Stream;
@@ -70,7 +69,7 @@ pub struct FtRun<'a> {
 pub enum FtRunError {
     /// We failed.
     #[error(transparent)]
-    Fault(#[from] FtFault),
+    Fault(FtFault),
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -80,6 +79,15 @@ pub enum FtRunError {
     /// It was asked to stop.
     #[error("the run was interrupted; start it again with the same flags, and it goes on")]
     Interrupted,
+}
+
+impl From<FtFault> for FtRunError {
+    fn from(fault: FtFault) -> Self {
+        match fault {
+            FtFault::Interrupted => Self::Interrupted,
+            fault => Self::Fault(fault),
+        }
+    }
 }
 
 /// Why a run without time is over.
@@ -128,15 +136,12 @@ impl FtRun<'_> {
         &self,
         planner: &mut dyn Planner,
         arena: &mut dyn Arena,
-        interrupted: &AtomicBool,
     ) -> Result<FtState, FtRunError> {
         let mut journal = Journal::open(self.out, self.task.id.as_str(), self.asked)?;
         // What has passed its checks in this process; one that was started anew makes them again.
         let mut plan = None;
         loop {
-            if interrupted.load(Ordering::SeqCst) {
-                return Err(FtRunError::Interrupted);
-            }
+            self.chain.go_on()?;
             let rounds = self.chain.settings.limits.coder_rounds;
             let step = next_step(journal.state(), self.loops, rounds);
             if step != Step::Done && is_over(arena)? {

@@ -73,6 +73,9 @@ pub enum FtFault {
     /// A chat model gave no answer.
     #[error("a chat model gave no answer; start the run again with the same flags, and it goes on")]
     Model(#[from] llm::ChatError),
+    /// It was asked to stop.
+    #[error("it was asked to stop")]
+    Interrupted,
     /// The base model cannot be used.
     #[error("the base in `{folder}` cannot be used: {why}")]
     Base {

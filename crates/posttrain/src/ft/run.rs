@@ -82,15 +82,18 @@ pub(super) fn train(
         |curve: &LossCurve| curve.problem(chain.settings.checks.explosion).filter(|_| is_watched);
     let mut looked = Instant::now();
     let look = || {
+        chain.go_on()?;
         if looked.elapsed() < LOOK {
-            return None;
+            return Ok(());
         }
         looked = Instant::now();
         // A file that cannot be read now can be read at the end.
-        problem(&LossCurve::read(&out).ok()?)
+        let found = LossCurve::read(&out).ok().and_then(|curve| problem(&curve));
+        found.map_or(Ok(()), |problem| Err(problem.into()))
     };
     let job = TrainJob { data: &data, config: &config, out: &out, more: &[] };
     let trained = chain.trainer.train(job, limit, look);
+    chain.go_on()?;
     let curve = LossCurve::read(&out)?;
     // Losses explain a trainer that failed better than its last words do.
     if let Some(problem) = problem(&curve) {

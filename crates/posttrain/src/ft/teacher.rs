@@ -57,6 +57,10 @@ struct Question {
     sample: u64,
 }
 
+/// Questions and their whole answers, by the keys of their requests.
+#[derive(Debug, Default)]
+struct Answers(BTreeMap<String, (Question, Option<String>)>);
+
 /// A script that is to be run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScriptJob<'a> {
@@ -109,6 +113,39 @@ impl std::fmt::Debug for TeacherModel {
     }
 }
 
+impl Answers {
+    /// The file that a script finds.
+    fn file(&self) -> Result<Vec<u8>, StageError> {
+        let pairs: Vec<&(Question, Option<String>)> = self.0.values().collect();
+        let file = serde_json::to_vec(&pairs).expect("questions have string keys only");
+        if file.len() as u64 > MOST_BYTES {
+            let most = ByteSize::new(MOST_BYTES);
+            return Err(data(format!(
+                "questions and answers are longer than {most} together; ask about fewer rows"
+            )));
+        }
+        Ok(file)
+    }
+
+    /// Those of the questions that `teacher` was not asked yet, each once, with their requests.
+    fn unanswered(
+        &self,
+        questions: Vec<Question>,
+        teacher: &TeacherModel,
+    ) -> BTreeMap<String, (Question, Request)> {
+        let asked = questions.into_iter().map(|question| {
+            let request = teacher.request(&question);
+            (request.key(), (question, request))
+        });
+        asked.filter(|(key, _)| !self.0.contains_key(key)).collect()
+    }
+
+    fn count(&self) -> Asked {
+        let answers = self.0.values().filter(|(_, answer)| answer.is_some()).count();
+        Asked { questions: self.0.len(), answers }
+    }
+}
+
 impl ScriptJob<'_> {
     /// The time of the script, with what it asks.
     fn limit(&self) -> Duration {
@@ -138,15 +175,20 @@ impl TeacherModel {
     }
 
     /// Runs a script, and again with the answers to what it asks, until it asks nothing that it has no
-    /// answer to.
+    /// answer to. `go_on` is asked before each run and each question.
     ///
     /// # Errors
     /// A rejection if it asks too much, or what cannot be asked; the fault within if a model cannot be
-    /// reached.
-    pub(super) fn run(&self, job: ScriptJob<'_>) -> Result<ScriptRun, StageError> {
+    /// reached, or of `go_on`.
+    pub(super) fn run(
+        &self,
+        job: ScriptJob<'_>,
+        go_on: impl Fn() -> Result<(), FtFault> + Sync,
+    ) -> Result<ScriptRun, StageError> {
         let began = Instant::now();
-        let mut answers: BTreeMap<String, (Question, Option<String>)> = BTreeMap::new();
+        let mut answers = Answers::default();
         for _ in 0..=job.limits.teacher_rounds {
+            go_on()?;
             let left = job.limit().saturating_sub(began.elapsed());
             if left.is_zero() {
                 let limit = job.limit().as_secs_f64();
@@ -154,29 +196,15 @@ impl TeacherModel {
                     "the script and what it asked took longer than {limit} s; ask less"
                 )));
             }
-            let known: Vec<&(Question, Option<String>)> = answers.values().collect();
-            let known = serde_json::to_vec(&known).expect("questions have string keys only");
-            if known.len() as u64 > MOST_BYTES {
-                let most = ByteSize::new(MOST_BYTES);
-                return Err(data(format!(
-                    "questions and answers are longer than {most} together; ask about fewer rows"
-                )));
-            }
+            let known = answers.file()?;
             let mut run =
                 job.scripts.run(job.script, job.is_debug, left, job.limits, Some(&known))?;
             let Some(questions) = run.asks.take() else {
-                let whole = answers.values().filter(|(_, answer)| answer.is_some()).count();
-                run.asked = Asked { questions: answers.len(), answers: whole };
+                run.asked = answers.count();
                 return Ok(run);
             };
-            let mut fresh = BTreeMap::new();
-            for question in read(questions, job.limits)? {
-                let request = self.request(&question);
-                if !answers.contains_key(&request.key()) {
-                    fresh.insert(request.key(), (question, request));
-                }
-            }
-            let (asked, most) = (answers.len() + fresh.len(), job.questions());
+            let fresh = answers.unanswered(read(questions, job.limits)?, self);
+            let (asked, most) = (answers.0.len() + fresh.len(), job.questions());
             if asked > most {
                 let of = if job.is_debug { "a debug run" } else { "a full run" };
                 return Err(data(format!(
@@ -184,11 +212,10 @@ impl TeacherModel {
                      about fewer rows"
                 )));
             }
-            let (keys, fresh): (Vec<String>, Vec<(Question, Request)>) = fresh.into_iter().unzip();
-            let requests: Vec<&Request> = fresh.iter().map(|(_, request)| request).collect();
-            let found = self.answer(&requests)?;
-            let pairs = fresh.into_iter().map(|(question, _)| question).zip(found);
-            answers.extend(keys.into_iter().zip(pairs));
+            let requests: Vec<&Request> = fresh.values().map(|(_, request)| request).collect();
+            let found = self.answer(&requests, &go_on)?;
+            let fresh = fresh.into_iter().zip(found);
+            answers.0.extend(fresh.map(|((key, (question, _)), text)| (key, (question, text))));
         }
         let rounds = job.limits.teacher_rounds;
         Err(data(format!(
@@ -208,7 +235,11 @@ impl TeacherModel {
     }
 
     /// The whole answers to these requests, in their order. Several are asked at once.
-    fn answer(&self, requests: &[&Request]) -> Result<Vec<Option<String>>, StageError> {
+    fn answer(
+        &self,
+        requests: &[&Request],
+        go_on: &(impl Fn() -> Result<(), FtFault> + Sync),
+    ) -> Result<Vec<Option<String>>, StageError> {
         let next = AtomicUsize::new(0);
         let (sender, receiver) = channel();
         let mut found = vec![None; requests.len()];
@@ -218,8 +249,10 @@ impl TeacherModel {
                 scope.spawn(move || {
                     let take = || next.fetch_add(1, Ordering::Relaxed);
                     while let Some((place, request)) = numbered(requests, take()) {
+                        let answer = go_on().map_err(StageError::from);
+                        let answer = answer.and_then(|()| self.one(request, place));
                         // The other end hangs up at the first failure.
-                        if sender.send((place, self.one(request, place))).is_err() {
+                        if sender.send((place, answer)).is_err() {
                             return;
                         }
                     }
@@ -242,6 +275,9 @@ impl TeacherModel {
             Err(ChatError::ContextTooLong { .. }) => Ok(None),
             Err(ChatError::Rejected { said, .. }) => {
                 Err(data(format!("the provider of the teacher rejects a question: {said}")))
+            }
+            Err(error @ ChatError::Invalid { .. }) => {
+                Err(data(format!("a question cannot be asked: {error}")))
             }
             Err(error) => Err(FtFault::from(error).into()),
         }

@@ -111,17 +111,20 @@ impl Trainer {
         Ok(serde_json::from_str(&printed(&end)?).map_err(unusable)?)
     }
 
-    /// Trains. Returns the folder of the last checkpoint, in which there are weights.
+    /// Trains, as long as `look` finds nothing against it. Returns the folder of the last checkpoint, in
+    /// which there are weights.
     pub(super) fn train(
         &self,
         job: TrainJob<'_>,
         limit: Duration,
-        look: impl FnMut() -> Option<Rejection>,
+        mut look: impl FnMut() -> Result<(), StageError>,
     ) -> Result<Utf8PathBuf, StageError> {
-        let end = self.run(&self.sft(job), limit, look)?;
-        if let ChildHow::Stopped(rejection) = &end.how {
-            return Err(rejection.clone().into());
-        }
+        let mut against = Ok(());
+        let end = self.run(&self.sft(job), limit, || {
+            against = look();
+            against.is_err().then_some(())
+        })?;
+        against?;
         if let Some(rejection) = failure(&end, "the training", limit) {
             return Err(rejection.into());
         }

@@ -13,7 +13,7 @@ use posttrain::ft::{
 use posttrain::grade::ItemScore;
 use serde_json::{Value, json};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
+use std::thread;
 use std::time::Duration;
 use support::provider::{FakeProvider, Piece, SeenRequest, USAGE, answer, openai_events, stream};
 use tasks::task::TaskId;
@@ -75,7 +75,7 @@ impl Arena for Local<'_> {
 fn run(place: &Place, arena: &mut Local<'_>, loops: u32) -> Result<FtState, FtRunError> {
     let (task, out) = (suite().task("aime").unwrap(), place.path("run"));
     let run = place.run(task.spec(), loops, Digest::of(b"asked"), &out);
-    run.run(&mut Scripted, arena, &AtomicBool::new(false))
+    run.run(&mut Scripted, arena)
 }
 
 #[test]
@@ -113,15 +113,17 @@ fn scripted_planner_writes_scripts_that_pass_all_checks_of_each_task_that_it_kno
     assert_eq!(checked, 13);
 }
 
+/// Trainings in full so far.
+fn full(place: &Place) -> usize {
+    place.trainings().into_iter().filter(|line| !line.contains("/mini/")).count()
+}
+
 #[test]
 fn best_never_falls_and_nothing_is_paid_for_twice_over_stops() {
     let place = Place::new(FtSettings::default());
     let mut arena = Local { place: &place, failures: 1, over: false, scored: 0 };
     // The first training is done when the server goes away.
     assert!(matches!(run(&place, &mut arena, 3), Err(FtRunError::Fault(_))));
-    let full = |place: &Place| {
-        place.trainings().into_iter().filter(|line| !line.contains("/mini/")).count()
-    };
     assert_eq!(full(&place), 1);
     let state = run(&place, &mut arena, 3).unwrap();
     assert_eq!((full(&place), arena.scored, state.experiments.len()), (3, 3, 3));
@@ -191,6 +193,31 @@ fn full_training_that_goes_wrong_is_ended_and_the_next_experiment_begins() {
     assert!(state.best().is_some_and(|best| best.number == 3), "{state:?}");
 }
 
+#[test]
+fn interrupted_training_is_ended_at_once_and_is_gone_on_with_later() {
+    let place = Place::new(FtSettings::default());
+    let mut arena = Local { place: &place, failures: 0, over: false, scored: 0 };
+    place.mode("endless-later");
+    let ended = thread::scope(|scope| {
+        scope.spawn(|| {
+            while full(&place) == 0 {
+                thread::sleep(Duration::from_millis(10));
+            }
+            place.interrupt(true);
+        });
+        run(&place, &mut arena, 1)
+    });
+    assert!(matches!(ended, Err(FtRunError::Interrupted)), "{ended:?}");
+    place.mode("");
+    place.interrupt(false);
+    let state = run(&place, &mut arena, 1).unwrap();
+    // The same draft, whose data is there.
+    let stages = state.experiments[0].checks.iter().map(|check| check.stage);
+    assert_eq!(stages.filter(|stage| *stage == Stage::Data).count(), 1);
+    assert_eq!((full(&place), arena.scored), (2, 1));
+    assert!(state.best().is_some());
+}
+
 /// Writes a script that fails in its last line, mends it when it is told so, and notes what it is shown.
 #[derive(Default)]
 struct Slips {
@@ -252,7 +279,7 @@ fn staged_workflow_mends_what_fails_in_full_and_neither_checks_nor_remembers() {
     let mut planner = Slips::default();
     let mut run = |arena: &mut Local<'_>| {
         let run = place.run(task.spec(), 2, Digest::of(b"asked"), &out);
-        run.run(&mut planner, arena, &AtomicBool::new(false))
+        run.run(&mut planner, arena)
     };
     assert!(matches!(run(&mut arena), Err(FtRunError::Fault(_))));
     let state = run(&mut arena).unwrap();

@@ -12,6 +12,7 @@ use posttrain::ft::{
     ScriptBox, Teachers, Trainer, TrainerSchema, Validation,
 };
 use serde_json::json;
+use std::sync::atomic::{AtomicBool, Ordering};
 use support::folders::TemporaryFolder;
 use worlds::{Scale, Suite, SuiteName, SuiteRequest, TaskSpec, WorldName};
 
@@ -63,6 +64,7 @@ pub(crate) struct Place {
     schema: TrainerSchema,
     base: BaseFacts,
     pool: DatasetInfo,
+    interrupted: AtomicBool,
 }
 
 impl Place {
@@ -94,7 +96,18 @@ impl Place {
         let pool = describe(&pool).unwrap();
         let settings = settings.check().unwrap();
         let teachers = Teachers::default();
-        Self { folder, settings, scripts, teachers, form, trainer, schema, base, pool }
+        Self {
+            folder,
+            settings,
+            scripts,
+            teachers,
+            form,
+            trainer,
+            schema,
+            base,
+            pool,
+            interrupted: AtomicBool::new(false),
+        }
     }
 
     /// The same, with models that scripts may ask.
@@ -137,7 +150,13 @@ impl Place {
             schema: &self.schema,
             base: self.base,
             pool: &self.pool,
+            interrupted: &self.interrupted,
         }
+    }
+
+    /// Whether what is going on with these is to stop.
+    pub(crate) fn interrupt(&self, is_to_stop: bool) {
+        self.interrupted.store(is_to_stop, Ordering::SeqCst);
     }
 
     /// A run with all of this.

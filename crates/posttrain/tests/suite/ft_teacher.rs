@@ -135,6 +135,13 @@ fn what_may_not_be_asked_is_a_rejection_that_says_what_to_do() {
             "ask by `teacher.ask` alone",
         ),
         (
+            one("teacher.ask(['The answer is 1.'], system=1)"),
+            Teacher::Weak,
+            Stage::Debug,
+            ErrorClass::Data,
+            "`system` is a text",
+        ),
+        (
             ASKING.to_owned(),
             Teacher::Strong,
             Stage::Static,
@@ -153,6 +160,16 @@ fn what_may_not_be_asked_is_a_rejection_that_says_what_to_do() {
     let (stage, class, said) = rejection(&place.validate(&alone));
     assert_eq!((stage, class), (Stage::Static, ErrorClass::Env));
     assert!(said.contains("imports `teacher`"), "{said}");
+}
+
+#[test]
+fn nobody_is_asked_once_the_run_is_to_stop() {
+    let told = Arc::new(Told::default());
+    let place = place(FtLimits::default(), &told);
+    place.interrupt(true);
+    let found = place.try_validate(&draft(ASKING, Teacher::Weak));
+    assert!(matches!(found, Err(FtFault::Interrupted)), "{found:?}");
+    assert!(told.asked.lock().unwrap().is_empty());
 }
 
 #[test]

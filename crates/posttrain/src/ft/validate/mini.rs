@@ -61,7 +61,7 @@ pub(super) fn check(
     ];
     let job = TrainJob { more: &more, ..job };
     let left = limits.mini_run.0.saturating_sub(began.elapsed());
-    let failed = split(chain.trainer.train(job, left, || None))?.err();
+    let failed = split(chain.trainer.train(job, left, || Ok(chain.go_on()?)))?.err();
     Ok(MiniRun { curve: LossCurve::read(&out)?, failed, over_long: estimate.over_long_share })
 }
 

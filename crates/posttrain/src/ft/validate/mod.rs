@@ -26,6 +26,7 @@ use super::trainer::Trainer;
 use crate::dojo::DatasetInfo;
 use camino::Utf8Path;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// What the checks need.
@@ -47,6 +48,8 @@ pub struct Chain<'a> {
     pub base: BaseFacts,
     /// The raw data.
     pub pool: &'a DatasetInfo,
+    /// Set once the run is to stop: no script is run again then, no model is asked, and a training is ended.
+    pub interrupted: &'a AtomicBool,
 }
 
 /// Something that may be carried out in full.
@@ -77,6 +80,14 @@ impl Validation {
 }
 
 impl Chain<'_> {
+    /// Whether the run is not to stop.
+    ///
+    /// # Errors
+    /// [`FtFault::Interrupted`] if it is.
+    pub(super) fn go_on(&self) -> Result<(), FtFault> {
+        if self.interrupted.load(Ordering::SeqCst) { Err(FtFault::Interrupted) } else { Ok(()) }
+    }
+
     /// Takes a draft through all stages, until one rejects it. The mini-run works in the folder `place`,
     /// which is made anew.
     ///
@@ -106,7 +117,7 @@ impl Chain<'_> {
         let limits = &self.settings.limits;
         let job = ScriptJob { scripts: self.scripts, script: plan.script(), is_debug, limits };
         match self.teachers.of(plan.proposal.data.synthesis.teacher) {
-            Some(teacher) => teacher.run(job),
+            Some(teacher) => teacher.run(job, || self.go_on()),
             None => Ok(job.run()?),
         }
     }

@@ -109,7 +109,7 @@ def train(args, config, mode):
             metrics.flush()
             if mode == "explodes-later":
                 time.sleep(0.02)
-    if mode == "explodes-later" and is_full:
+    if mode in ("explodes-later", "endless-later") and is_full:
         # It would go on for ever.
         time.sleep(600)
     if mode == "killed" or (mode == "killed-later" and is_full):
