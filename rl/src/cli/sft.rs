@@ -84,7 +84,7 @@ struct SftFlags {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     epochs: Option<u32>,
-    /// Peak learning rate [default: 3e-3 for tiny policies, else 1e-5].
+    /// Peak learning rate [default: 3e-3 for tiny policies, 1e-3 for trained ones in a world, else 1e-5].
     #[arg(long, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     learning_rate: Option<f64>,

@@ -99,7 +99,7 @@ struct TrainFlags {
     #[arg(long, hide = true, conflicts_with = "group_size")]
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<u32>,
-    /// Learning rate [default: 2e-4 for tiny policies, else 1e-6].
+    /// Learning rate [default: 2e-4 for tiny policies, 2e-5 for them in a world, else 1e-6].
     #[arg(long, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     learning_rate: Option<f64>,
