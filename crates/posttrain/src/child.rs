@@ -43,18 +43,18 @@ const VARIABLES: [&str; 10] = [
 pub(crate) struct ChildJob<'a> {
     /// This crate's program, which starts it.
     pub(crate) launcher: &'a Utf8Path,
-    /// Its command line.
+    /// Program and arguments.
     pub(crate) words: &'a [String],
-    /// Its standard input.
+    /// What it may read from its standard input; empty for none.
     pub(crate) input: &'a [u8],
-    /// Its time.
+    /// Wall time that it may take.
     pub(crate) limit: Duration,
 }
 
 /// How a program ended.
 #[derive(Debug)]
-pub(crate) struct ChildEnd<T> {
-    pub(crate) how: ChildHow<T>,
+pub(crate) struct ChildEnd {
+    pub(crate) how: ChildHow,
     /// What it printed; an error of the kind `TimedOut` if a process that outlived it holds its output.
     pub(crate) printed: io::Result<Vec<u8>>,
     /// The end of its standard error.
@@ -62,14 +62,14 @@ pub(crate) struct ChildEnd<T> {
 }
 
 /// What ended it.
-#[derive(Debug)]
-pub(crate) enum ChildHow<T> {
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ChildHow {
     /// Itself, or somebody's signal.
     Ended(ExitStatus),
     /// Its time was over.
     TimedOut,
-    /// The caller, for this reason.
-    Stopped(T),
+    /// The caller.
+    Stopped,
 }
 
 /// Becomes the program whose command line is in `words`, after the process id of the one that starts it.
@@ -95,13 +95,13 @@ impl ChildJob<'_> {
         self.words.first().map_or("", String::as_str)
     }
 
-    /// Runs it to its end, unless `look`, which is asked every 10 ms, has a reason to stop it. It must be
-    /// called on a thread that lives as long as this program, for the kernel ends a child with the thread
-    /// that started it.
+    /// Runs it to its end, or until `may_go_on`, which is asked every 10 ms, says no. It must be called on
+    /// a thread that lives as long as this program, for the kernel ends a child with the thread that
+    /// started it.
     ///
     /// # Errors
     /// An I/O error if it cannot be started.
-    pub(crate) fn run<T>(&self, mut look: impl FnMut() -> Option<T>) -> io::Result<ChildEnd<T>> {
+    pub(crate) fn run(&self, mut may_go_on: impl FnMut() -> bool) -> io::Result<ChildEnd> {
         let began = Instant::now();
         let mut child = Command::new(self.launcher)
             .arg(LAUNCH)
@@ -128,8 +128,8 @@ impl ChildJob<'_> {
                 Err(error) => break Err(error),
                 Ok(None) => {}
             }
-            if let Some(reason) = look() {
-                break Ok(ChildHow::Stopped(reason));
+            if !may_go_on() {
+                break Ok(ChildHow::Stopped);
             }
             if began.elapsed() >= self.limit {
                 break Ok(ChildHow::TimedOut);
@@ -150,7 +150,7 @@ impl ChildJob<'_> {
 /// Ends a child and whatever is left of its group.
 fn end(child: &mut Child) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // Nobody may be left in it.
+        // No process of the group may stay behind.
         let _ = kill_process_group(group, Signal::KILL);
     }
     // It is gone, or was killed just now.

@@ -121,9 +121,14 @@ impl GradingArgs {
         if !self.grader.is_empty() {
             return Ok(self.grader.clone());
         }
-        let arguments = GRADER[1..].iter().map(|&word| word.to_owned());
-        Ok(std::iter::once(rl()?).chain(arguments).collect())
+        Ok(grader_of(vec![rl()?]))
     }
+}
+
+/// The grader that is `rl`, or answers as it does.
+pub(super) fn grader_of(mut program: Vec<String>) -> Vec<String> {
+    program.extend(GRADER.map(str::to_owned));
+    program
 }
 
 /// The program that trains and grades: `rl` beside this program, or else the one on the PATH.

@@ -3,6 +3,7 @@
 
 use super::client::ServerArgs;
 use super::ft_agent::{FtAgentArgs, FtPlace, Served, model_name, tell, told};
+use super::grading::grader_of;
 use super::serve::of_the_flags;
 use super::{UsageError, exit, output};
 use anyhow::{Context as _, Result};
@@ -13,7 +14,6 @@ use posttrain::audit::audit;
 use posttrain::clock::{Budget, ClockMode};
 use posttrain::contamination::SealedTexts;
 use posttrain::ft::{FtState, Trainer};
-use posttrain::grade::GRADER;
 use posttrain::ledger::{Aggregate, EndReason, Protocol, SubmissionLimits};
 use posttrain::serve::{GradingServer, Phase, RunHandle, ServeConfig};
 use serde::{Deserialize, Serialize};
@@ -130,7 +130,6 @@ impl OwnServer<'_> {
         let trainer = self.trainer;
         let (sealed, models) = (self.out.join("sealed"), self.out.join("models"));
         fs::create_dir_all(&models)?;
-        let grader = GRADER[1..].iter().map(|&word| word.to_owned());
         Ok(ServeConfig {
             listen: ([127, 0, 0, 1], 0).into(),
             token: Token::new(token, 16)?,
@@ -154,7 +153,7 @@ impl OwnServer<'_> {
                 grading_share: None,
                 waiting: 8,
             },
-            grader: trainer.program.iter().cloned().chain(grader).collect(),
+            grader: grader_of(trainer.program.clone()),
             grading_limit: self.budget.0,
             device: self.agent.device.clone(),
             device_lock: None,

@@ -124,7 +124,6 @@ impl PlannerArgs {
 
     /// Opens the models, whose answers and cost are kept in the folder `out`.
     pub(super) fn open(&self, out: &Utf8Path) -> Result<ChatModels> {
-        self.check()?;
         if self.models().is_empty() {
             return Ok(ChatModels { planner: None, teachers: Teachers::default(), calls: None });
         }

@@ -32,9 +32,9 @@ const AT_ONCE: usize = 16;
 /// The models that a run has for its scripts.
 #[derive(Debug, Default)]
 pub struct Teachers {
-    /// A cheap one.
+    /// The cheap one, if there is one.
     pub weak: Option<TeacherModel>,
-    /// A dear one.
+    /// The dear one, if there is one.
     pub strong: Option<TeacherModel>,
 }
 
@@ -247,8 +247,11 @@ impl TeacherModel {
             for _ in 0..AT_ONCE.min(requests.len()) {
                 let (sender, next) = (sender.clone(), &next);
                 scope.spawn(move || {
-                    let take = || next.fetch_add(1, Ordering::Relaxed);
-                    while let Some((place, request)) = numbered(requests, take()) {
+                    let take = || {
+                        let place = next.fetch_add(1, Ordering::Relaxed);
+                        Some((place, requests.get(place)?))
+                    };
+                    while let Some((place, request)) = take() {
                         let answer = go_on().map_err(StageError::from);
                         let answer = answer.and_then(|()| self.one(request, place));
                         // The other end hangs up at the first failure.
@@ -282,10 +285,6 @@ impl TeacherModel {
             Err(error) => Err(FtFault::from(error).into()),
         }
     }
-}
-
-fn numbered<'r>(requests: &[&'r Request], place: usize) -> Option<(usize, &'r Request)> {
-    requests.get(place).map(|request| (place, *request))
 }
 
 /// What a script asks.

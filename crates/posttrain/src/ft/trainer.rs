@@ -63,7 +63,7 @@ impl Trainer {
     /// [`FtFault`] if it cannot be asked, or says what cannot be read.
     pub fn schema(&self) -> Result<TrainerSchema, FtFault> {
         let words = self.words(&["schema", "sft"]);
-        let end = self.run(&words, ASKING, || None::<()>)?;
+        let end = self.run(&words, ASKING, || true)?;
         let unusable = |why: String| FtFault::Trainer {
             program: self.program.join(" "),
             why,
@@ -99,7 +99,7 @@ impl Trainer {
     ) -> Result<TrainEstimate, StageError> {
         let mut words = self.sft(job);
         words.extend(["--dry-run", "--json"].map(str::to_owned));
-        let end = self.run(&words, limit, || None::<()>)?;
+        let end = self.run(&words, limit, || true)?;
         if let Some(rejection) = failure(&end, "the estimate", limit) {
             return Err(rejection.into());
         }
@@ -122,7 +122,7 @@ impl Trainer {
         let mut against = Ok(());
         let end = self.run(&self.sft(job), limit, || {
             against = look();
-            against.is_err().then_some(())
+            against.is_ok()
         })?;
         against?;
         if let Some(rejection) = failure(&end, "the training", limit) {
@@ -144,16 +144,16 @@ impl Trainer {
         Ok(folder)
     }
 
-    /// Runs the trainer, for at most `limit` and unless `look` has a reason to stop it.
-    fn run<T>(
+    /// Runs the trainer for at most `limit`, and as long as it may go on.
+    fn run(
         &self,
         words: &[String],
         limit: Duration,
-        look: impl FnMut() -> Option<T>,
-    ) -> Result<ChildEnd<T>, FtFault> {
+        may_go_on: impl FnMut() -> bool,
+    ) -> Result<ChildEnd, FtFault> {
         let job = ChildJob { launcher: &self.launcher, words, input: &[], limit };
         let program = job.program().to_owned();
-        job.run(look).map_err(|source| FtFault::Spawn { program, source })
+        job.run(may_go_on).map_err(|source| FtFault::Spawn { program, source })
     }
 
     fn sft(&self, job: TrainJob<'_>) -> Vec<String> {
@@ -181,7 +181,7 @@ impl Trainer {
 }
 
 /// What a program printed; nothing if a process that outlived it holds its output.
-fn printed<T>(end: &ChildEnd<T>) -> Result<String, FtFault> {
+fn printed(end: &ChildEnd) -> Result<String, FtFault> {
     match &end.printed {
         Ok(printed) => Ok(String::from_utf8_lossy(printed).into_owned()),
         Err(error) if error.kind() == ErrorKind::TimedOut => Ok(String::new()),
@@ -190,7 +190,7 @@ fn printed<T>(end: &ChildEnd<T>) -> Result<String, FtFault> {
 }
 
 /// Why a program that ended did not do its work; `None` if it did.
-fn failure<T>(end: &ChildEnd<T>, what: &str, limit: Duration) -> Option<Rejection> {
+fn failure(end: &ChildEnd, what: &str, limit: Duration) -> Option<Rejection> {
     let said = &end.said;
     match &end.how {
         ChildHow::Ended(status) if status.success() => None,
@@ -206,7 +206,7 @@ fn failure<T>(end: &ChildEnd<T>, what: &str, limit: Duration) -> Option<Rejectio
                 limit.as_secs()
             ),
         )),
-        ChildHow::Stopped(_) => None,
+        ChildHow::Stopped => None,
     }
 }
 

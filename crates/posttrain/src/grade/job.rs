@@ -13,9 +13,8 @@ use worlds::Part;
 /// The version of jobs.
 const JOB_VERSION: u32 = 1;
 
-/// The grader that is used if none is named: this project's own.
-pub const GRADER: [&str; 13] = [
-    "rl",
+/// The arguments with which `rl` grades, which is the grader if none is named.
+pub const GRADER: [&str; 12] = [
     "eval",
     "--world",
     "{task}",
@@ -100,12 +99,12 @@ impl GraderCommand {
         let input = serde_json::to_vec(job).map_err(std::io::Error::other)?;
         let child =
             ChildJob { launcher: &self.launcher, words: &words, input: &input, limit: self.limit };
-        let ended = child.run(|| stopping.load(Ordering::SeqCst).then_some(()));
+        let ended = child.run(|| !stopping.load(Ordering::SeqCst));
         let program = child.program().to_owned();
         let ChildEnd { how, printed, said } =
             ended.map_err(|source| Fault::Spawn { program, source })?;
         match how {
-            ChildHow::Stopped(()) => return Err(Fault::Stopping),
+            ChildHow::Stopped => return Err(Fault::Stopping),
             ChildHow::TimedOut => return Err(Fault::TimedOut(self.limit)),
             ChildHow::Ended(status) if !status.success() => {
                 return Err(Fault::Ended { status, said });
