@@ -13,6 +13,7 @@ use rl::model::{Gradients, Qwen3, Qwen3Config};
 use rl::optim::{AdamConfig, AdamW};
 use rl::train::batch::{Memory, TrainSequence};
 use rl::train::native::imitate;
+use rl::train::presets::Scale;
 use std::time::Instant;
 use tasks::stream::Stream;
 use tch::{Device, Kind};
@@ -31,6 +32,9 @@ fn main() {
     }
     for budget in [2048, 4096, 8192, 16384] {
         train(&model, 64, 600, budget);
+    }
+    for (prompt, own) in [(200, 400), (600, 400), (1200, 600)] {
+        train_groups(&model, prompt, own);
     }
 }
 
@@ -74,20 +78,51 @@ fn train(model: &Qwen3, count: usize, length: usize, budget: usize) {
             sample
         })
         .collect();
-    let mut optimizer = AdamW::new(model, AdamConfig::default());
-    let tokens: usize = samples.iter().map(|sample| sample.ids.len()).sum();
-    let start = Instant::now();
     let memory = Memory {
         max_tokens_per_micro_batch: budget,
         logit_tokens: budget,
         gradient_checkpointing: false,
+        share_prefixes: false,
     };
+    update(model, &samples, &memory, &format!("budget={budget}"));
+}
+
+/// One update on eight groups of eight episodes, which share a prompt of `prompt` tokens and have as many
+/// as `own` of their own; the prompts begin with the same three quarters. Both ways, in turn.
+fn train_groups(model: &Qwen3, prompt: usize, own: usize) {
+    let samples: Vec<TrainSequence> = (0..64)
+        .map(|row| {
+            let (group, same) = (row / 8, prompt * 3 / 4);
+            let id = |seed: usize, i: usize| ((seed * 131 + i * 7) % 1400) as i64;
+            let mut sample = TrainSequence::default();
+            let asked: Vec<i64> =
+                (0..prompt).map(|i| id(if i < same { 0 } else { group + 1 }, i)).collect();
+            sample.push(&asked, false);
+            for turn in 0..own / 50 {
+                let piece: Vec<i64> = (0..50).map(|i| id(row + 100, turn * 50 + i)).collect();
+                sample.push(&piece[..12], true);
+                sample.push(&piece[12..], false);
+            }
+            sample
+        })
+        .collect();
+    for share_prefixes in [false, true, false, true] {
+        let memory = Memory { share_prefixes, ..Scale::Tiny.memory() };
+        let case = format!("groups of prompt={prompt} own={own} share_prefixes={share_prefixes}");
+        update(model, &samples, &memory, &case);
+    }
+}
+
+fn update(model: &Qwen3, samples: &[TrainSequence], memory: &Memory, case: &str) {
+    let mut optimizer = AdamW::new(model, AdamConfig::default());
+    let tokens: usize = samples.iter().map(|sample| sample.ids.len()).sum();
+    let start = Instant::now();
     let mut gradients = Gradients::default();
-    imitate(model, &samples, &memory, &mut gradients);
+    imitate(model, samples, memory, &mut gradients);
     optimizer.step(&mut gradients, 1e-5).expect("finite");
     let seconds = start.elapsed().as_secs_f64();
     println!(
-        "train {tokens} tokens, budget={budget}: {seconds:.2} s, {:.0} tokens/s",
+        "train {tokens} tokens, {case}: {seconds:.2} s, {:.0} tokens/s",
         tokens as f64 / seconds
     );
 }

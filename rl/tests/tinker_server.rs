@@ -43,8 +43,12 @@ const WEIGHT_TOLERANCE: f64 = 1e-5;
 const RATE: f64 = 3e-4;
 const RANK: i64 = 8;
 
-const MEMORY: Memory =
-    Memory { max_tokens_per_micro_batch: 4096, logit_tokens: 4096, gradient_checkpointing: false };
+const MEMORY: Memory = Memory {
+    max_tokens_per_micro_batch: 4096,
+    logit_tokens: 4096,
+    gradient_checkpointing: false,
+    share_prefixes: false,
+};
 
 /// Projections whose adapters have one A in common on the server, because it computes them as one.
 const FUSED: [&[&str]; 2] = [&["q_proj", "k_proj", "v_proj"], &["gate_proj", "up_proj"]];

@@ -357,11 +357,19 @@ impl ModelPair {
 const BF16_UNIT: f64 = 1.0 / 256.0;
 
 /// Everything at once, and nothing made again.
-const WHOLE: Memory =
-    Memory { max_tokens_per_micro_batch: 4096, logit_tokens: 4096, gradient_checkpointing: false };
+const WHOLE: Memory = Memory {
+    max_tokens_per_micro_batch: 4096,
+    logit_tokens: 4096,
+    gradient_checkpointing: false,
+    share_prefixes: false,
+};
 /// In small pieces, and everything made again.
-const PIECES: Memory =
-    Memory { max_tokens_per_micro_batch: 100, logit_tokens: 32, gradient_checkpointing: true };
+const PIECES: Memory = Memory {
+    max_tokens_per_micro_batch: 100,
+    logit_tokens: 32,
+    gradient_checkpointing: true,
+    share_prefixes: true,
+};
 
 /// Logits of every sequence alone: `[N, V]` in all, on the CPU.
 fn plain(model: &Qwen3, sequences: &[Vec<i64>]) -> Tensor {

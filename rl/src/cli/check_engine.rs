@@ -127,6 +127,7 @@ impl CheckEngineArgs {
             max_tokens_per_micro_batch: 4096,
             logit_tokens: 1024,
             gradient_checkpointing: true,
+            share_prefixes: false,
         };
         let folder = self.weights.join(format!("rl-check-engine-{}", std::process::id()));
         let learner = NativeLearner::new(model, tokenizer, AdamConfig::default(), memory);

@@ -5,6 +5,7 @@ use super::cpu;
 use super::cpu_linear::CpuLinear;
 use super::kv_cache::{CacheRows, KvCache};
 use super::linear::FusedLinear;
+use super::packed::{Packed, Piece};
 use super::rope::Angles;
 use tch::{Kind, Tensor};
 
@@ -66,8 +67,40 @@ impl HeadNorms {
 /// The inputs that all layers share in a pass over whole sequences.
 #[derive(Debug)]
 pub(super) struct WholeStep {
-    pub(super) lengths: Vec<i64>, // N in all
-    pub(super) angles: Angles,    // [N, 1, D]
+    pub(super) spans: Vec<Span>,
+    pub(super) angles: Angles, // [N, 1, D]
+}
+
+/// Tokens that lie together: T of the N packed ones.
+#[derive(Debug)]
+pub(super) struct Span {
+    length: i64, // T
+    /// What they continue; `None` at the start of sequences.
+    past: Option<SpanPast>,
+}
+
+/// What a span continues: S tokens with its own.
+#[derive(Debug)]
+struct SpanPast {
+    /// Other spans, first to last.
+    before: Vec<usize>,
+    /// 0 where a token attends, -inf where it does not: `[T, S]`.
+    mask: Tensor,
+}
+
+/// The spans of packed tokens, with masks of type `kind`.
+pub(super) fn spans(packed: &Packed, kind: Kind) -> Vec<Span> {
+    let (pieces, device) = (&packed.pieces, packed.ids.device());
+    let span = |&Piece { length, ref before }: &Piece| {
+        let earlier: i64 = before.iter().map(|&piece| pieces[piece].length).sum();
+        let mask = || {
+            let never = Tensor::full([length, earlier + length], f64::NEG_INFINITY, (kind, device));
+            never.triu(earlier + 1)
+        };
+        let past = (earlier > 0).then(|| SpanPast { before: before.clone(), mask: mask() });
+        Span { length, past }
+    };
+    pieces.iter().map(span).collect()
 }
 
 /// The inputs that all layers share in a step over cached rows.
@@ -156,16 +189,27 @@ impl Attention {
         let (n, _) = x.size2().expect("packed activations are [N, C]");
         // 1. Project.
         let (q, k, v) = self.project(x, &step.angles);
-        // 2. Each sequence attends to itself. Splitting and joining go back as one operation
-        //    each, where narrowing would make a gradient of full size per sequence.
-        let parts = |x: &Tensor| x.split_with_sizes(step.lengths.as_slice(), 0);
+        // 2. Each span attends to itself and to what it continues. Splitting and joining go back as
+        //    one operation each, where narrowing would make a gradient of full size per span.
+        let lengths: Vec<i64> = step.spans.iter().map(|span| span.length).collect();
+        let [q, k, v] = [q, k, v].map(|x| x.split_with_sizes(lengths.as_slice(), 0));
         let heads_first = |x: &Tensor| x.transpose(0, 1).unsqueeze(0); // [1, H, T, D]
-        let attend = |((q, k), v): ((Tensor, Tensor), Tensor)| {
-            let out = attend_causal(&heads_first(&q), &heads_first(&k), &heads_first(&v));
+        let attend = |(index, span): (usize, &Span)| {
+            let q = heads_first(&q[index]);
+            let out = match &span.past {
+                None => attend_causal(&q, &heads_first(&k[index]), &heads_first(&v[index])),
+                Some(SpanPast { before, mask }) => {
+                    let whole = |parts: &[Tensor]| {
+                        let parts = before.iter().chain([&index]).map(|&part| &parts[part]);
+                        heads_first(&Tensor::cat(&parts.collect::<Vec<_>>(), 0))
+                    };
+                    let (k, v, mask) = (whole(&k), whole(&v), Some(mask));
+                    Tensor::scaled_dot_product_attention(&q, &k, &v, mask, 0.0, false, None, true)
+                }
+            };
             out.squeeze_dim(0).transpose(0, 1) // [T, H, D]
         };
-        let out: Vec<Tensor> =
-            parts(&q).into_iter().zip(parts(&k)).zip(parts(&v)).map(attend).collect();
+        let out: Vec<Tensor> = step.spans.iter().enumerate().map(attend).collect();
         // 3. (N, H, D) -> (N, C)
         self.o_proj.forward(&Tensor::cat(&out, 0).reshape([n, -1]))
     }

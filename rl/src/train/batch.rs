@@ -5,10 +5,11 @@
 //! trained on. The output layer, whose cost is the vocabulary's size, sees only the positions
 //! that predict a trained token, and of those a limited number at once: what the prompt and the
 //! environment wrote is context, never a target, and the logits of a long sequence never exist
-//! whole.
+//! whole. Sequences that begin alike, as those of a group do, can have their beginning once
+//! ([`Memory::share_prefixes`]).
 
 use crate::generate::sample::Sampling;
-use crate::model::{Gradients, HeadPass, Packed, Pass, Qwen3, signed};
+use crate::model::{Gradients, HeadPass, Packed, Pass, PrefixTree, Qwen3, signed};
 use crate::run::settings::{SettingsError, require};
 use crate::text::template::{
     ChatMessage, ChatRole, ChatTemplate, ChatTemplateOptions, TemplateError, opening,
@@ -20,6 +21,7 @@ use agents::trajectory::{Segment, Source, Trajectory, TurnRecord};
 use rand::RngExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::ops::Range;
 use tasks::stream::Stream;
 use tch::{Device, Tensor, no_grad_guard};
@@ -31,6 +33,7 @@ use tch::{Device, Tensor, no_grad_guard};
 /// | `max_tokens_per_micro_batch` | 4096 | 32768 | tokens of a micro-batch |
 /// | `logit_tokens` | 4096 | 1024 | tokens whose logits exist at once (chunked logits) |
 /// | `gradient_checkpointing` | no | yes | whether activations are recomputed in the backward pass |
+/// | `share_prefixes` | yes | no | whether sequences that begin alike have their beginning once |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
@@ -43,6 +46,10 @@ pub struct Memory {
     /// layer at a time are recomputed in the backward pass. A third more compute, and the
     /// activations of one layer in memory instead of all.
     pub gradient_checkpointing: bool,
+    /// Sequences of a micro-batch that begin with the same tokens, such as the episodes of a group
+    /// with their prompt, have these once. Attention then needs masks, of a number for each token
+    /// and each that it may look at, which are cheap on processors and for short sequences.
+    pub share_prefixes: bool,
 }
 
 impl Memory {
@@ -59,6 +66,12 @@ impl Memory {
             "at least 1",
         )?;
         require(*logit_tokens > 0, "memory.logit_tokens", logit_tokens, "at least 1")
+    }
+
+    /// How sequences of a micro-batch are laid out.
+    fn tree<'s>(&self, reads: impl Iterator<Item = &'s [i64]>) -> PrefixTree<'s> {
+        let reads: Vec<&[i64]> = reads.collect();
+        if self.share_prefixes { PrefixTree::new(&reads) } else { PrefixTree::apart(&reads) }
     }
 }
 
@@ -249,42 +262,51 @@ impl TrainSequence {
         self.target_positions().count()
     }
 
-    /// How many tokens the model must read to predict the last trained one; 0 if there is none.
-    fn read_length(&self) -> usize {
-        self.target_positions().last().unwrap_or(0)
+    /// The tokens that the model must read to predict the last trained one; empty if there is none.
+    fn read(&self) -> &[i64] {
+        &self.ids[..self.target_positions().last().unwrap_or(0)]
     }
 }
 
-/// Groups the `wanted` samples into micro-batches of at most `budget` tokens, or of one sample that
-/// alone is longer. Samples with nothing to train on are left out. Longest first, so that a batch
-/// that is too large fails at once.
+/// Groups the `wanted` samples into micro-batches of at most
+/// [`max_tokens_per_micro_batch`](Memory::max_tokens_per_micro_batch), or of one sample that alone is
+/// longer. Samples with nothing to train on are left out. Largest first, so that a batch that is too
+/// large fails at once.
 pub fn micro_batches(
     samples: &[TrainSequence],
     wanted: impl IntoIterator<Item = usize>,
-    budget: usize,
+    memory: &Memory,
 ) -> Vec<Vec<usize>> {
-    let length = |index: usize| samples[index].read_length();
-    let mut order: Vec<usize> = wanted.into_iter().filter(|&index| length(index) > 0).collect();
-    order.sort_by_key(|&index| (std::cmp::Reverse(length(index)), index));
-    let mut batches: Vec<Vec<usize>> = Vec::new();
-    let mut tokens = 0;
-    for index in order {
-        tokens += length(index);
-        match batches.last_mut() {
-            Some(batch) if tokens <= budget => batch.push(index),
-            _ => {
-                tokens = length(index);
-                batches.push(vec![index]);
-            }
-        }
+    let read = |index: usize| samples[index].read();
+    let mut order: Vec<usize> =
+        wanted.into_iter().filter(|&index| !read(index).is_empty()).collect();
+    if memory.share_prefixes {
+        // What begins alike stands together.
+        order.sort_by_key(|&index| (read(index), index));
+    } else {
+        order.sort_by_key(|&index| (Reverse(read(index).len()), index));
     }
-    batches
+    let mut batches: Vec<(usize, Vec<usize>)> = Vec::new();
+    for index in order {
+        if let Some((tokens, batch)) = batches.last_mut() {
+            batch.push(index);
+            let with = memory.tree(batch.iter().map(|&index| read(index))).tokens();
+            if with <= memory.max_tokens_per_micro_batch {
+                *tokens = with;
+                continue;
+            }
+            batch.pop();
+        }
+        batches.push((read(index).len(), vec![index]));
+    }
+    batches.sort_by_key(|(tokens, _)| Reverse(*tokens));
+    batches.into_iter().map(|(_, batch)| batch).collect()
 }
 
 /// A micro-batch with N trained tokens.
 #[derive(Debug)]
 pub struct MicroBatch<'s> {
-    reads: Vec<&'s [i64]>,
+    tree: PrefixTree<'s>,
     target_positions: Vec<i64>, // [N], into what is read: where a trained token is predicted
     targets: Vec<i64>,          // [N]
     members: Vec<(usize, usize)>,
@@ -293,21 +315,23 @@ pub struct MicroBatch<'s> {
 
 impl<'s> MicroBatch<'s> {
     /// Packs the samples at `chosen`.
-    pub fn new(samples: &'s [TrainSequence], chosen: &[usize], device: Device) -> Self {
-        let (mut reads, mut target_positions, mut targets, mut members) =
-            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut start = 0;
-        for &index in chosen {
+    pub fn new(
+        samples: &'s [TrainSequence],
+        chosen: &[usize],
+        memory: &Memory,
+        device: Device,
+    ) -> Self {
+        let tree = memory.tree(chosen.iter().map(|&index| samples[index].read()));
+        let (mut target_positions, mut targets, mut members) = (Vec::new(), Vec::new(), Vec::new());
+        for (row, &index) in chosen.iter().enumerate() {
             let sample = &samples[index];
-            let length = sample.read_length();
-            reads.push(&sample.ids[..length]);
+            let places: Vec<usize> = tree.places(row).collect();
             target_positions
-                .extend(sample.target_positions().map(|place| signed(start + place - 1)));
+                .extend(sample.target_positions().map(|place| signed(places[place - 1])));
             targets.extend(sample.target_positions().map(|place| sample.ids[place]));
             members.push((index, sample.trained_count()));
-            start += length;
         }
-        Self { reads, target_positions, targets, members, device }
+        Self { tree, target_positions, targets, members, device }
     }
 
     /// The samples in here and how many tokens each brings, in the order of packed tokens.
@@ -387,7 +411,7 @@ impl<'s> MicroBatch<'s> {
     }
 
     fn packed(&self) -> Packed {
-        Packed::new(self.reads.iter().copied(), self.device)
+        Packed::of_tree(&self.tree, self.device)
     }
 
     fn tensor(&self, values: &[i64]) -> Tensor {
@@ -399,6 +423,7 @@ impl<'s> MicroBatch<'s> {
 mod tests {
     use super::*;
     use crate::text::tokenizer::Pieces;
+    use crate::train::presets::Scale;
     use jail::exec::Outcome;
     use proptest::prelude::*;
     use serde_json::json;
@@ -423,8 +448,8 @@ mod tests {
             ]),
             sample(&[(&[10, 11], true)]),
         ];
-        let micro = MicroBatch::new(&samples, &[0, 1], Device::Cpu);
-        assert_eq!(micro.reads, [&[1, 2, 3, 4, 5][..], &[10]]);
+        let micro = MicroBatch::new(&samples, &[0, 1], &memory(100, false), Device::Cpu);
+        assert_eq!(micro.tree.tokens(), 6);
         assert_eq!(micro.target_positions, [1, 2, 4, 5]);
         assert_eq!(micro.targets, [3, 4, 6, 11]);
         assert_eq!(micro.members(), [(0, 3), (1, 1)]);
@@ -528,19 +553,43 @@ mod tests {
         assert_eq!(same, clear);
     }
 
+    fn memory(max_tokens_per_micro_batch: usize, share_prefixes: bool) -> Memory {
+        let memory = Scale::Tiny.memory();
+        Memory { max_tokens_per_micro_batch, share_prefixes, ..memory }
+    }
+
+    #[test]
+    fn group_shares_its_prompt_and_the_other_group_is_another_batch() {
+        let prompts = [vec![1; 50], vec![2; 50]];
+        let samples: Vec<TrainSequence> = (0..6_i64)
+            .map(|index| {
+                sample(&[(&prompts[index as usize % 2], false), (&[10 + index; 21], true)])
+            })
+            .collect();
+        let of = |memory: &Memory| micro_batches(&samples, 0..6, memory);
+        assert_eq!(of(&memory(120, true)), [[0, 2, 4], [1, 3, 5]]);
+        assert_eq!(of(&memory(120, false)).len(), 6, "70 tokens each");
+        let micro = MicroBatch::new(&samples, &[0, 2, 4], &memory(120, true), Device::Cpu);
+        // The end of the prompt predicts the first token of each answer.
+        let first: Vec<i64> = micro.target_positions().iter().step_by(21).copied().collect();
+        assert_eq!((micro.tree.tokens(), first), (110, vec![49, 49, 49]));
+    }
+
     proptest! {
         #[test]
         fn every_trainable_sample_is_in_exactly_one_batch_within_budget(
             lengths in prop::collection::vec(0_usize..40, 0..30), budget in 1_usize..200,
+            share: bool,
         ) {
             let samples: Vec<TrainSequence> = lengths.iter().map(|&n| sample(&[(&vec![1; n], true)])).collect();
-            let batches = micro_batches(&samples, 0..samples.len(), budget);
+            let memory = memory(budget, share);
+            let batches = micro_batches(&samples, 0..samples.len(), &memory);
             let mut seen: Vec<usize> = batches.iter().flatten().copied().collect();
             seen.sort_unstable();
             let expected: Vec<usize> = (0..lengths.len()).filter(|&index| lengths[index] > 1).collect();
             prop_assert_eq!(seen, expected);
             for batch in batches {
-                let tokens: usize = batch.iter().map(|&index| lengths[index] - 1).sum();
+                let tokens = memory.tree(batch.iter().map(|&index| samples[index].read())).tokens();
                 prop_assert!(batch.len() == 1 || tokens <= budget);
             }
         }

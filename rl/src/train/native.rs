@@ -98,11 +98,10 @@ impl Learner for NativeLearner<'_> {
             WeightSet::Reference => self.reference.ok_or(LearnerError::NoReference)?,
         };
         let mut scores = vec![Vec::new(); samples.len()];
-        for chosen in
-            micro_batches(samples, 0..samples.len(), self.memory.max_tokens_per_micro_batch)
-        {
-            let micro = MicroBatch::new(samples, &chosen, model.device());
-            let found = micro.log_probs(model, sampling, &self.memory);
+        let memory = &self.memory;
+        for chosen in micro_batches(samples, 0..samples.len(), memory) {
+            let micro = MicroBatch::new(samples, &chosen, memory, model.device());
+            let found = micro.log_probs(model, sampling, memory);
             let mut values = vec![0.0; found.numel()];
             found.copy_data(&mut values, found.numel());
             let mut values = values.into_iter();
@@ -155,8 +154,8 @@ impl GrpoInputs<'_> {
             self.weights[index] > 0.0 && pulls
         });
         let mut stats = UpdateStats::default();
-        for chosen in micro_batches(self.samples, teaching, memory.max_tokens_per_micro_batch) {
-            let micro = MicroBatch::new(self.samples, &chosen, model.device());
+        for chosen in micro_batches(self.samples, teaching, memory) {
+            let micro = MicroBatch::new(self.samples, &chosen, memory, model.device());
             let of = |values: &[Vec<f32>]| micro.pack(|index| &values[index]);
             let (sampler, old) = (of(self.sampler), self.old.map(of));
             let reference = self.reference.map(of);
@@ -213,8 +212,8 @@ fn imitate_times(
 ) -> (f64, usize) {
     let tokens: usize = samples.iter().map(TrainSequence::trained_count).sum();
     let mut total = 0.0;
-    for chosen in micro_batches(samples, 0..samples.len(), memory.max_tokens_per_micro_batch) {
-        let micro = MicroBatch::new(samples, &chosen, model.device());
+    for chosen in micro_batches(samples, 0..samples.len(), memory) {
+        let micro = MicroBatch::new(samples, &chosen, memory, model.device());
         micro.backward(model, &Sampling::default(), memory, gradients, &mut |log_probs, _| {
             let loss = -log_probs.sum(Kind::Float) / tokens as f64;
             total += loss.double_value(&[]);
@@ -234,8 +233,8 @@ pub fn weigh(
     gradients: &mut Gradients,
 ) -> (f64, usize) {
     let (mut total, mut tokens) = (0.0, 0);
-    for chosen in micro_batches(samples, 0..samples.len(), memory.max_tokens_per_micro_batch) {
-        let micro = MicroBatch::new(samples, &chosen, model.device());
+    for chosen in micro_batches(samples, 0..samples.len(), memory) {
+        let micro = MicroBatch::new(samples, &chosen, memory, model.device());
         let weights = micro.spread(|index| weights[index]);
         micro.backward(model, &Sampling::default(), memory, gradients, &mut |log_probs, range| {
             tokens += range.len();

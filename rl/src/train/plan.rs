@@ -167,6 +167,11 @@ impl MemoryPlan {
                 layers * (inputs + inside) + inside,
             );
         }
+        if updates.memory.share_prefixes {
+            // At most: of each token and each that it may look at.
+            let masks = tokens * count(updates.longest) * narrow;
+            add("masks of shared prefixes", MemoryPhase::Update, masks);
+        }
         add("logits", MemoryPhase::Update, logits(&updates.memory, config, narrow));
         Self { items }
     }

@@ -111,11 +111,13 @@ impl Scale {
                 max_tokens_per_micro_batch: 4096,
                 logit_tokens: 4096,
                 gradient_checkpointing: false,
+                share_prefixes: true,
             },
             Self::Large => Memory {
                 max_tokens_per_micro_batch: 32_768,
                 logit_tokens: 1024,
                 gradient_checkpointing: true,
+                share_prefixes: false,
             },
         }
     }

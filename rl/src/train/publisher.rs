@@ -96,7 +96,7 @@ fn scored(ids: &[i64], model: &Qwen3, memory: &Memory) -> Probe {
     sequence.push(&ids[..1], false);
     sequence.push(&ids[1..], true);
     let sequences = [sequence];
-    let micro = MicroBatch::new(&sequences, &[0], model.device());
+    let micro = MicroBatch::new(&sequences, &[0], memory, model.device());
     let found = micro.log_probs(model, &Sampling::default(), memory);
     let mut log_probs = vec![0.0; found.numel()];
     found.copy_data(&mut log_probs, found.numel());

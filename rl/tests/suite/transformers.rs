@@ -12,6 +12,7 @@ use rl::model::{
 use rl::train::batch::{Memory, TrainSequence};
 use rl::train::native::imitate;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::process::Command;
 use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor};
@@ -260,19 +261,26 @@ fn open_adapters(base: &Utf8Path, folder: &Utf8Path) -> (Qwen3, Lora) {
 /// Of the mean negative log-likelihood of ids 20 to 39, kept whole and recomputed in parts.
 fn gradients_agree(case: &str, model: &Qwen3, text: &[i64], path: &Utf8Path) {
     let theirs = Weights::map(&[path.to_owned()]).unwrap();
-    let mut sample = TrainSequence::default();
-    sample.push(&text[..20], false);
-    sample.push(&text[20..], true);
-    for memory in [
-        Memory {
-            max_tokens_per_micro_batch: 100,
-            logit_tokens: 100,
-            gradient_checkpointing: false,
-        },
-        Memory { max_tokens_per_micro_batch: 100, logit_tokens: 7, gradient_checkpointing: true },
-    ] {
+    let sample = |trained: Range<usize>| {
+        let mut sample = TrainSequence::default();
+        sample.push(&text[..trained.start], false);
+        sample.push(&text[trained], true);
+        sample
+    };
+    let whole = vec![sample(20..text.len())];
+    // The same mean, in two sequences of which one is the beginning of the other.
+    let apart = vec![sample(20..30), sample(30..text.len())];
+    let memory = Memory {
+        max_tokens_per_micro_batch: 100,
+        logit_tokens: 100,
+        gradient_checkpointing: false,
+        share_prefixes: false,
+    };
+    let pieces = Memory { logit_tokens: 7, gradient_checkpointing: true, ..memory };
+    let shared = Memory { share_prefixes: true, ..memory };
+    for (samples, memory) in [(&whole, memory), (&whole, pieces), (&apart, shared)] {
         let mut gradients = Gradients::default();
-        imitate(model, std::slice::from_ref(&sample), &memory, &mut gradients);
+        imitate(model, samples, &memory, &mut gradients);
         assert_eq!(gradients.iter().count(), theirs.names().count(), "{case}: other parameters");
         for (name, ours) in gradients.iter() {
             let expected = theirs.tensor(name, &ours.size()).unwrap();

@@ -203,8 +203,12 @@ fn advantages_losses_and_gradients_agree_with_trl() {
         })
         .collect();
     // Several micro-batches; TRL has one.
-    let memory =
-        Memory { max_tokens_per_micro_batch: 150, logit_tokens: 20, gradient_checkpointing: false };
+    let memory = Memory {
+        max_tokens_per_micro_batch: 150,
+        logit_tokens: 20,
+        gradient_checkpointing: false,
+        share_prefixes: false,
+    };
     let learner = NativeLearner::new(&model, &tokenizer, AdamConfig::default(), memory);
     let now =
         learner.log_probs(WeightSet::Current, &samples, &Sampling::default(), &mut || ()).unwrap();
@@ -298,8 +302,12 @@ fn losses_of_pairs_and_their_gradients_agree_with_trl() {
             answered(&prompt, vocab_size, padding, root.child("answer").index(index))
         })
         .collect();
-    let memory =
-        Memory { max_tokens_per_micro_batch: 60, logit_tokens: 9, gradient_checkpointing: false };
+    let memory = Memory {
+        max_tokens_per_micro_batch: 60,
+        logit_tokens: 9,
+        gradient_checkpointing: false,
+        share_prefixes: false,
+    };
     let learner = NativeLearner::new(&model, &tokenizer, AdamConfig::default(), memory);
     let now =
         learner.log_probs(WeightSet::Current, &samples, &Sampling::default(), &mut || ()).unwrap();
