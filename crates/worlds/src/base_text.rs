@@ -49,7 +49,9 @@ pub enum DocumentKind {
     Slip,
     /// Lines about an item, out of order: the words without the task.
     Scrap,
-    /// Questions that episodes ask now and then, many in a row ([`Kind::exercise`](crate::Kind::exercise)).
+    /// Questions that episodes ask now and then, many in a row ([`Kind::exercise`](crate::Kind::exercise)),
+    /// or where there are none the expert on several items, one after another and without worked
+    /// examples.
     Exercise,
 }
 
@@ -59,7 +61,7 @@ pub enum DocumentKind {
 pub struct Document {
     /// The environment that it is from.
     pub world: WorldName,
-    /// The training item that it is about, of several the first; `None` of exercises.
+    /// The training item that it is about, of several the first; `None` of exercises about none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<TaskId>,
     /// Which training items: 0 for the suite's own, more for those that were drawn after them.
@@ -92,7 +94,7 @@ impl Document {
 /// | `transcripts` | the share of documents that are transcripts, 0 to 1 | 0.5 |
 /// | `exposure` | the share of an environment's other documents that are demonstrations, 0 to 1 | 0.2 each |
 /// | `scraps` | the share of the rest that are scraps, 0 to 1; the rest are slips | 0.5 |
-/// | `exercises` | the share of an environment's words that are exercises, 0 to 1; of environments that have none, there are none | 0 |
+/// | `exercises` | the share of words that are exercises, 0 to 1 | 0 |
 /// | `repeats` | documents for each item, in the mean, before new items are drawn; 0 for the suite's own alone | 0 |
 /// | `seed` | the root of all draws | 0 |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -108,7 +110,7 @@ pub struct BaseTextSettings {
     pub exposure: BTreeMap<WorldName, f64>,
     /// The share of the rest that are scraps.
     pub scraps: f64,
-    /// The share of an environment's words that are exercises, if it has any. They come first.
+    /// The share of words that are exercises. They come first.
     pub exercises: f64,
     /// Documents for each item before new ones are drawn; 0 for the suite's own alone.
     pub repeats: u64,
@@ -255,22 +257,14 @@ pub fn base_text(
         });
     }
     let mut documents = Vec::new();
-    let mut total = 0;
-    let weights: f64 = writers.iter().map(|writer| writer.weight).sum();
-    for writer in &mut writers {
-        let words = settings.words as f64 * settings.exercises * writer.weight / weights;
-        while (writer.words as f64) < words
-            && let Some(document) = writer.exercise()
-        {
-            documents.push(document);
-        }
-        total += writer.words;
-    }
+    let (mut total, exercises) = (0, settings.words as f64 * settings.exercises);
     while total < settings.words {
         // The environment with the fewest words for its weight so far; of several, the first in the suite.
         let part = |writer: &Writer| writer.words as f64 / writer.weight;
         let next = writers.iter_mut().min_by(|a, b| part(a).total_cmp(&part(b)));
-        let document = next.ok_or(BaseTextError::Nothing)?.next(settings)?;
+        let writer = next.ok_or(BaseTextError::Nothing)?;
+        let is_exercise = (total as f64) < exercises;
+        let document = if is_exercise { writer.exercise(settings) } else { writer.next(settings) }?;
         total += document.words();
         documents.push(document);
     }
@@ -352,15 +346,29 @@ impl Writer {
         Err(BaseTextError::Nothing)
     }
 
-    /// The next exercise; `None` if there are none.
-    fn exercise(&mut self) -> Option<Document> {
-        let segments = self.world.exercise(self.stream.child("exercises").index(self.exercises))?;
-        self.exercises += 1;
-        let (world, round) = (self.name, self.round);
-        let document =
-            Document { world, item: None, round, kind: DocumentKind::Exercise, segments };
-        self.words += document.words();
-        Some(document)
+    /// The next exercise that has words.
+    fn exercise(&mut self, settings: &BaseTextSettings) -> Result<Document, BaseTextError> {
+        for _ in 0..TRIES {
+            let stream = self.stream.child("exercises").index(self.exercises);
+            self.exercises += 1;
+            let (item, segments) = match self.world.exercise(stream) {
+                Some(segments) => (None, segments),
+                None => {
+                    self.renew(settings.repeats)?;
+                    self.drawn += 1;
+                    let (item, segments) = self.several(&mut stream.rng())?;
+                    (Some(item), segments)
+                }
+            };
+            let (world, round, kind) = (self.name, self.round, DocumentKind::Exercise);
+            let document = Document { world, item, round, kind, segments };
+            let words = document.words();
+            if words > 0 {
+                self.words += words;
+                return Ok(document);
+            }
+        }
+        Err(BaseTextError::Nothing)
     }
 
     /// Draws new items where the ones at hand have had so many documents each.
@@ -415,6 +423,30 @@ impl Writer {
             return Ok(segments);
         }
         Ok(play_turns(world, item, turns)?.segments)
+    }
+
+    /// The expert on several items, one after another and without worked examples, up to some number
+    /// of words; with the first of them.
+    fn several(&self, rng: &mut ChaCha8Rng) -> Result<(TaskId, Vec<Segment>), BaseTextError> {
+        let any = |rng: &mut ChaCha8Rng| self.items.choose(rng).ok_or(BaseTextError::Nothing);
+        let first = any(rng)?;
+        let mut all = opening(&*self.world, first)?;
+        all.truncate(1);
+        let (mut length, mut item) = (0, first);
+        loop {
+            let mut segments = self.episode(item, self.expert(item)?)?.split_off(1);
+            segments[0].text = self.world.question(item).unwrap_or_default();
+            // What is said at the end of an episode is no part of the next one.
+            let is_turn = |segment: &Segment| segment.source == Source::Model;
+            segments.truncate(1 + segments.iter().rposition(is_turn).unwrap_or(0));
+            let more: usize = segments.iter().map(|segment| words(&segment.text).len()).sum();
+            if length > 0 && length + more > TRANSCRIPT {
+                return Ok((first.clone(), all));
+            }
+            length += more.max(1);
+            all.extend(segments);
+            item = any(rng)?;
+        }
     }
 
     /// The expert on `first` and on other items, up to some number of words.

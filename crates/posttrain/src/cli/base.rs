@@ -61,8 +61,8 @@ pub(super) struct BaseArgs {
     /// more than once. It sets how well the model does the task.
     #[arg(long = "exposure", value_name = "TASK=SHARE", value_parser = of_task)]
     exposures: Vec<(WorldName, f64)>,
-    /// The share of a task's words that are exercises, where it has any: questions that episodes ask now and
-    /// then, many in a row. They come before all other text.
+    /// The share of the words that are exercises: questions that episodes ask now and then, many in a row, or
+    /// several items of a task, one after another. They come before all other text.
     #[arg(long, value_name = "SHARE", default_value_t = BaseTextSettings::default().exercises)]
     exercises: f64,
     /// Documents for each training item, in the mean, before new items are drawn, none of them a sealed one; 0

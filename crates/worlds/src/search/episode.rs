@@ -40,21 +40,39 @@ impl<'a> SearchEpisode<'a> {
     }
 }
 
+/// What a line asks for.
+enum Action<'a> {
+    Search(&'a str),
+    Answer(&'a str),
+}
+
+impl<'a> Action<'a> {
+    /// `None` if the line is no action.
+    fn read(line: &'a str) -> Option<Self> {
+        let (verb, rest) = line.trim().split_once('[')?;
+        let (verb, argument) = (verb.trim(), rest.strip_suffix(']')?);
+        if verb.eq_ignore_ascii_case("search") {
+            return Some(Self::Search(argument));
+        }
+        verb.eq_ignore_ascii_case("answer").then_some(Self::Answer(argument))
+    }
+}
+
 impl Episode for SearchEpisode<'_> {
     fn respond(&mut self, text: &str) -> Answer {
-        let line = text.trim().lines().next().unwrap_or_default().trim();
-        let argument = |verb: &str| {
-            let (found, rest) = line.split_once('[')?;
-            found.trim().eq_ignore_ascii_case(verb).then(|| rest.strip_suffix(']'))?
-        };
-        let (observation, understood) = if let Some(query) = argument("search") {
-            self.searches += 1;
-            (self.encyclopedia.search(query), true)
-        } else if let Some(answer) = argument("answer") {
-            self.answer = Some(answer.to_owned());
-            (String::new(), true)
-        } else {
-            ("Write search[words] or answer[answer].".to_owned(), false)
+        // What stands before the first action is a thought.
+        let (observation, understood) = match text.lines().find_map(Action::read) {
+            Some(Action::Search(query)) => {
+                self.searches += 1;
+                (self.encyclopedia.search(query), true)
+            }
+            Some(Action::Answer(answer)) => {
+                self.answer = Some(answer.to_owned());
+                (String::new(), true)
+            }
+            None => {
+                ("Write search[words] or answer[answer] on a line of its own.".to_owned(), false)
+            }
         };
         Answer { observation, understood, thought: false, over: self.answer.is_some() }
     }

@@ -39,13 +39,13 @@ impl Kind for Search {
     type Episode<'a> = SearchEpisode<'a>;
 
     const NAME: &'static str = "search";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn outline(scale: Scale) -> Outline {
         let (sizes, limits) = match scale {
             Scale::Tiny => (
                 Sizes { train: 300, dev: 60, test: 200 },
-                Limits { turns: 6, turn_tokens: 48, context: 1536 },
+                Limits { turns: 6, turn_tokens: 64, context: 1536 },
             ),
             Scale::Full => (
                 Sizes { train: 100, dev: 100, test: 200 },
@@ -56,7 +56,7 @@ impl Kind for Search {
             level: 3,
             kind: TaskKind::Interactive,
             objective: "Answer a question with the help of a search in an encyclopedia.",
-            output: "one action a turn: search[words] or answer[answer]",
+            output: "one action a turn, on a line of its own: search[words] or answer[answer]",
             metric: "accuracy",
             limits,
             sizes,
@@ -95,6 +95,10 @@ impl Kind for Search {
 
     fn solve(ground: &Encyclopedia, item: &SearchQuestion) -> Vec<String> {
         item.walk(ground)
+    }
+
+    fn expert(ground: &Encyclopedia, item: &SearchQuestion) -> Vec<String> {
+        item.expert(ground)
     }
 
     fn random(episode: &SearchEpisode<'_>, rng: &mut ChaCha8Rng) -> String {

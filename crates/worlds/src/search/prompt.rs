@@ -7,9 +7,11 @@ use agents::prompt::Prompt;
 /// The opening messages for a question.
 pub(super) fn prompt(item: &SearchQuestion) -> Prompt {
     Prompt {
-        system: "Answer the question with the help of an encyclopedia. Write one action a turn: \
-                 search[words], or answer[answer]. Separate several answers by semicolons."
-            .to_owned(),
+        system:
+            "Answer the question with the help of an encyclopedia. Write one action a turn, on a \
+                 line of its own: search[words], or answer[answer]. Separate several answers by \
+                 semicolons."
+                .to_owned(),
         user: item.question.clone(),
         data: None,
     }
@@ -26,8 +28,9 @@ pub(super) fn description(outline: &Outline) -> String {
          is closed: the same search always shows the same.\n\
          - `answer[answer]` ends the episode. Some questions ask for a set; all and only its members \
          count as right, in any order, separated by semicolons.\n\
-         - Anything else is answered with a hint and counts as a turn. An episode has at most {} \
-         turns of {} tokens, {} tokens in all.\n\n\
+         - The first line of a turn that is an action counts; lines before it are thoughts. A turn \
+         without an action is answered with a hint. An episode has at most {} turns of {} tokens, {} \
+         tokens in all.\n\n\
          **Score**: the share of right answers, greedily decoded.\n\n\
          **Data**: `public/ground.json` has the entities and facts that the pages are written from. \
          `public/train.jsonl` has {} questions with their answers, one a line. Half of the hidden \

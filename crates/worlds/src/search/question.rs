@@ -52,24 +52,53 @@ impl SearchQuestion {
 
     /// A search for each hop, and the answer.
     pub(super) fn walk(&self, encyclopedia: &Encyclopedia) -> Vec<String> {
+        let (mut turns, _) = self.searches(encyclopedia);
+        turns.push(format!("answer[{}]", self.answers.join("; ")));
+        turns
+    }
+
+    /// The same, but each turn first says what the search before it has found, in the words of the page,
+    /// so that every name that it needs stands right before it.
+    pub(super) fn expert(&self, encyclopedia: &Encyclopedia) -> Vec<String> {
+        let (mut turns, found) = self.searches(encyclopedia);
+        // In the order in which the page lists them.
+        let last = found.last().map_or("", String::as_str);
+        let mut answers = self.answers.clone();
+        answers.sort_by_key(|answer| last.rfind(answer));
+        turns.push(format!("answer[{}]", answers.join("; ")));
+        for (turn, found) in turns.iter_mut().skip(1).zip(found) {
+            *turn = format!("{found}\n{turn}");
+        }
+        turns
+    }
+
+    /// The searches of the walk, and the sentence that each of them finds.
+    fn searches(&self, encyclopedia: &Encyclopedia) -> (Vec<String>, Vec<String>) {
         let entities = encyclopedia.entities();
-        let mut turns = Vec::new();
+        let (mut turns, mut found) = (Vec::new(), Vec::new());
         let mut here = self.start;
         for &relation in &self.path {
+            let there = entities[here].facts[&relation];
             turns.push(format!("search[{}]", relation.phrase(&entities[here].name)));
-            here = entities[here].facts[&relation];
+            found.push(relation.sentence(&entities[here].name, &entities[there].name));
+            here = there;
         }
         let name = &entities[here].name;
         match self.asked {
             Asked::Name => {}
-            Asked::Year => turns.push(format!("search[{name} in the year]")),
+            Asked::Year => {
+                turns.push(format!("search[{name} in the year]"));
+                found.extend(encyclopedia.page(here).first().cloned());
+            }
             Asked::Subjects(relation) => {
                 let (_, list) = relation.inverse(name, "");
-                turns.push(format!("search[{}]", list.trim_end_matches(": .")));
+                let list = list.trim_end_matches(": .");
+                turns.push(format!("search[{list}]"));
+                let is_list = |sentence: &&String| sentence.starts_with(&format!("{list}: "));
+                found.extend(encyclopedia.page(here).iter().find(is_list).cloned());
             }
         }
-        turns.push(format!("answer[{}]", self.answers.join("; ")));
-        turns
+        (turns, found)
     }
 }
 

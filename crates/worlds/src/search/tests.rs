@@ -44,6 +44,44 @@ fn each_search_of_a_walk_shows_what_the_next_one_needs() {
 }
 
 #[test]
+fn the_expert_says_what_it_was_shown_and_takes_the_steps_of_the_walk() {
+    let (encyclopedia, questions) = drawn();
+    for question in questions.values().flatten() {
+        let mut episode = SearchEpisode::new(&encyclopedia, question);
+        let (turns, walk) = (question.expert(&encyclopedia), question.walk(&encyclopedia));
+        assert_eq!(turns.len(), walk.len());
+        let mut shown = String::new();
+        for (turn, step) in turns.iter().zip(&walk) {
+            let (thoughts, action) = turn.rsplit_once('\n').unwrap_or(("", turn));
+            assert_eq!(thoughts.is_empty(), shown.is_empty());
+            assert!(shown.contains(thoughts), "{turn}\n{shown}");
+            if action.starts_with("search[") {
+                assert_eq!(action, step);
+            }
+            let answer = episode.respond(turn);
+            assert!(answer.understood);
+            shown = answer.observation;
+        }
+        assert_eq!(episode.verdict().reward, 1.0);
+    }
+}
+
+#[test]
+fn the_first_line_that_is_an_action_counts() {
+    let (encyclopedia, questions) = drawn();
+    let question = &questions[&Part::Train][0];
+    let respond = |text: &str| SearchEpisode::new(&encyclopedia, question).respond(text);
+    let plain = respond("search[the mayor]");
+    for text in ["I see [two] towns.\nsearch[the mayor]", " Search [the mayor] \nanswer[x]"] {
+        assert_eq!(respond(text).observation, plain.observation, "{text}");
+    }
+    assert!(respond("So it is he.\n\nanswer[Ada Fenn]").over);
+    for text in ["", "Now search[the mayor].", "search[the mayor] and more", "search the mayor"] {
+        assert!(!respond(text).understood, "{text}");
+    }
+}
+
+#[test]
 fn training_questions_walk_training_pairs_and_half_of_the_others_one_of_their_own() {
     let (_, questions) = drawn();
     for (part, questions) in questions {
