@@ -560,11 +560,10 @@ mod tests {
 
     #[test]
     fn group_shares_its_prompt_and_the_other_group_is_another_batch() {
-        let prompts = [vec![1; 50], vec![2; 50]];
-        let samples: Vec<TrainSequence> = (0..6_i64)
-            .map(|index| {
-                sample(&[(&prompts[index as usize % 2], false), (&[10 + index; 21], true)])
-            })
+        let prompts = [vec![1; 50], vec![2; 50]].into_iter().cycle();
+        let samples: Vec<TrainSequence> = (10..16_i64)
+            .zip(prompts)
+            .map(|(id, prompt)| sample(&[(&prompt, false), (&[id; 21], true)]))
             .collect();
         let of = |memory: &Memory| micro_batches(&samples, 0..6, memory);
         assert_eq!(of(&memory(120, true)), [[0, 2, 4], [1, 3, 5]]);
