@@ -89,20 +89,20 @@ impl Document {
 ///
 /// | field | purpose | default |
 /// | --- | --- | --- |
-/// | `words` | words in all | 3,000,000 |
-/// | `weights` | an environment's part of them, as a number beside the others'; 0 leaves it out | 1 each |
-/// | `transcripts` | the share of documents that are transcripts, 0 to 1 | 0.5 |
-/// | `exposure` | the share of an environment's other documents that are demonstrations, 0 to 1 | 0.2 each |
+/// | `words` | words in all | 3,320,000 |
+/// | `weights` | an environment's part of them, as a number beside the others'; 0 leaves it out | [`WorldName::text_weight`] |
+/// | `transcripts` | the share of documents that are transcripts, 0 to 1 | 0 |
+/// | `exposure` | the share of an environment's other documents that are demonstrations, 0 to 1 | 1 each |
 /// | `scraps` | the share of the rest that are scraps, 0 to 1; the rest are slips | 0.5 |
-/// | `exercises` | the share of words that are exercises, 0 to 1 | 0 |
-/// | `repeats` | documents for each item, in the mean, before new items are drawn; 0 for the suite's own alone | 0 |
+/// | `exercises` | the share of words that are exercises, 0 to 1 | 0.75 |
+/// | `repeats` | documents for each item, in the mean, before new items are drawn; 0 for the suite's own alone | 1 |
 /// | `seed` | the root of all draws | 0 |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BaseTextSettings {
     /// Words in all.
     pub words: usize,
-    /// Parts of the words. What is not named has 1.
+    /// Parts of the words. What is not named has its [`WorldName::text_weight`].
     pub weights: BTreeMap<WorldName, f64>,
     /// The share of transcripts.
     pub transcripts: f64,
@@ -119,18 +119,18 @@ pub struct BaseTextSettings {
 }
 
 /// The share of demonstrations where none is set.
-pub const EXPOSURE: f64 = 0.2;
+pub const EXPOSURE: f64 = 1.0;
 
 impl Default for BaseTextSettings {
     fn default() -> Self {
         Self {
-            words: 3_000_000,
+            words: 3_320_000,
             weights: BTreeMap::new(),
-            transcripts: 0.5,
+            transcripts: 0.0,
             exposure: BTreeMap::new(),
             scraps: 0.5,
-            exercises: 0.0,
-            repeats: 0,
+            exercises: 0.75,
+            repeats: 1,
             seed: 0,
         }
     }
@@ -219,7 +219,7 @@ pub fn base_text(
         let TaskWorld::Generated(name) = task.world else {
             return Err(BaseTextError::Custom(task.id.clone()));
         };
-        let weight = settings.weights.get(&name).copied().unwrap_or(1.0);
+        let weight = settings.weights.get(&name).copied().unwrap_or(name.text_weight());
         if weight == 0.0 {
             continue;
         }
@@ -351,14 +351,13 @@ impl Writer {
         for _ in 0..TRIES {
             let stream = self.stream.child("exercises").index(self.exercises);
             self.exercises += 1;
-            let (item, segments) = match self.world.exercise(stream) {
-                Some(segments) => (None, segments),
-                None => {
-                    self.renew(settings.repeats)?;
-                    self.drawn += 1;
-                    let (item, segments) = self.several(&mut stream.rng())?;
-                    (Some(item), segments)
-                }
+            let (item, segments) = if let Some(segments) = self.world.exercise(stream) {
+                (None, segments)
+            } else {
+                self.renew(settings.repeats)?;
+                self.drawn += 1;
+                let (item, segments) = self.several(&mut stream.rng())?;
+                (Some(item), segments)
             };
             let (world, round, kind) = (self.name, self.round, DocumentKind::Exercise);
             let document = Document { world, item, round, kind, segments };

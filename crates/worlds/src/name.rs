@@ -205,6 +205,19 @@ impl WorldName {
         }
     }
 
+    /// Its part of the words of [`base_text`](crate::base_text()), as a number beside the others'. In
+    /// suites after RL-Bench about such that a small policy begins at the level that is wanted
+    /// (`docs/LOG.md`).
+    pub fn text_weight(self) -> f64 {
+        match self {
+            Self::Household => 7.0,
+            Self::Search => 16.0,
+            Self::Arithmetic => 7.5,
+            Self::Programs => 0.7,
+            _ => 1.0,
+        }
+    }
+
     /// The name as in files and ids.
     pub fn name(self) -> &'static str {
         fn name<K: Kind>() -> &'static str {

@@ -19,16 +19,24 @@ fn suite() -> (tempfile::TempDir, Suite) {
     (folder, suite)
 }
 
-/// Settings for a text of some hundred documents each.
+/// The same number for each environment.
+fn each(number: f64) -> BTreeMap<WorldName, f64> {
+    SuiteName::Rlbench.worlds().iter().map(|&world| (world, number)).collect()
+}
+
+/// Settings for a text of some hundred documents each, of all kinds but exercises.
 fn settings() -> BaseTextSettings {
-    let exposure = BTreeMap::from([(WorldName::Arithmetic, 0.6), (WorldName::Shop, 0.0)]);
+    let mut exposure = each(0.2);
+    exposure.extend([(WorldName::Arithmetic, 0.6), (WorldName::Shop, 0.0)]);
     BaseTextSettings {
         words: 300_000,
+        weights: each(1.0),
         transcripts: 0.25,
         exposure,
         scraps: 0.5,
+        exercises: 0.0,
+        repeats: 0,
         seed: 3,
-        ..BaseTextSettings::default()
     }
 }
 
@@ -60,7 +68,7 @@ fn every_environment_has_its_share_of_words_and_of_demonstrations() {
         let share = |kind: DocumentKind| {
             own.iter().filter(|document| document.kind == kind).count() as f64 / own.len() as f64
         };
-        let exposure = settings.exposure.get(&world).copied().unwrap_or(worlds::EXPOSURE);
+        let exposure = settings.exposure[&world];
         let tolerance = 2.0 / (own.len() as f64).sqrt();
         let others = 1.0 - settings.transcripts;
         for (kind, expected) in [
@@ -97,7 +105,7 @@ fn the_text_follows_from_suite_and_settings_alone() {
 #[test]
 fn demonstrations_come_right_and_most_slips_do_not() {
     let (_folder, suite) = suite();
-    let settings = BaseTextSettings { words: 60_000, exposure: BTreeMap::new(), ..settings() };
+    let settings = BaseTextSettings { words: 60_000, exposure: each(0.2), ..settings() };
     let documents = base_text(&suite, &settings).unwrap();
     let mut rewards: BTreeMap<(WorldName, DocumentKind), Vec<f64>> = BTreeMap::new();
     for document in &documents {
@@ -198,8 +206,8 @@ fn exchanges(document: &Document) -> Vec<(&str, &str)> {
 #[test]
 fn exercises_of_errands_are_right_and_about_what_is_new() {
     let (_folder, suite) = suite();
-    let others = SuiteName::Rlbench.worlds().iter().filter(|it| **it != WorldName::Household);
-    let weights = others.map(|world| (*world, 0.0)).collect();
+    let mut weights = each(0.0);
+    weights.insert(WorldName::Household, 1.0);
     let settings = BaseTextSettings { words: 50_000, exercises: 0.6, weights, ..settings() };
     let documents = base_text(&suite, &settings).unwrap();
     let count = documents.iter().filter(|it| it.kind == DocumentKind::Exercise).count();
@@ -277,15 +285,10 @@ fn nothing_sealed_is_in_the_text() {
 fn new_items_are_drawn_for_more_text_and_none_of_them_is_sealed() {
     let (folder, suite) = suite();
     let task = suite.task("household").unwrap();
-    let weights = SuiteName::Rlbench.worlds().iter().map(|&world| (world, 0.0));
-    let weights = weights.chain([(WorldName::Household, 1.0)]).collect();
-    let settings = BaseTextSettings {
-        words: 500_000,
-        weights,
-        transcripts: 0.0,
-        repeats: 1,
-        ..BaseTextSettings::default()
-    };
+    let mut weights = each(0.0);
+    weights.insert(WorldName::Household, 1.0);
+    let settings =
+        BaseTextSettings { words: 500_000, weights, exercises: 0.0, ..BaseTextSettings::default() };
     let documents = base_text(&suite, &settings).unwrap();
     let mut openings: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
     for document in &documents {
@@ -326,18 +329,22 @@ fn new_items_are_drawn_for_more_text_and_none_of_them_is_sealed() {
 #[test]
 fn weights_are_parts_of_the_words_and_nought_leaves_out() {
     let (_folder, suite) = suite();
-    let weights = BTreeMap::from([(WorldName::Household, 3.0), (WorldName::Shop, 0.0)]);
-    let settings = BaseTextSettings { words: 100_000, weights, ..settings() };
-    let mut words: BTreeMap<WorldName, usize> = BTreeMap::new();
-    for document in base_text(&suite, &settings).unwrap() {
-        *words.entry(document.world).or_default() += document.words();
-    }
-    let all: usize = words.values().sum();
-    assert_eq!(words.len(), 5, "{words:?}");
-    for (world, found) in words {
-        let expected = if world == WorldName::Household { 3.0 / 7.0 } else { 1.0 / 7.0 };
-        let share = found as f64 / all as f64;
-        assert!((share - expected).abs() < 0.02, "{world:?}: {share}");
+    let mut weights = each(1.0);
+    weights.extend([(WorldName::Household, 3.0), (WorldName::Shop, 0.0)]);
+    for weights in [weights, BTreeMap::new()] {
+        let weight = |world| weights.get(&world).copied().unwrap_or(world.text_weight());
+        let sum: f64 = SuiteName::Rlbench.worlds().iter().map(|&world| weight(world)).sum();
+        let settings = BaseTextSettings { words: 100_000, weights: weights.clone(), ..settings() };
+        let mut words: BTreeMap<WorldName, usize> = BTreeMap::new();
+        for document in base_text(&suite, &settings).unwrap() {
+            *words.entry(document.world).or_default() += document.words();
+        }
+        let all: usize = words.values().sum();
+        assert_eq!(words.len(), if weights.is_empty() { 6 } else { 5 }, "{words:?}");
+        for (world, found) in words {
+            let (share, expected) = (found as f64 / all as f64, weight(world) / sum);
+            assert!((share - expected).abs() < 0.02, "{world:?}: {share}");
+        }
     }
 }
 

@@ -50,8 +50,9 @@ pub(super) struct BaseArgs {
     /// Words of the text.
     #[arg(long, value_name = "COUNT", default_value_t = BaseTextSettings::default().words)]
     words: usize,
-    /// How much of the text is about a task, beside 1 for every other one, such as `household=3`; 0 leaves it
-    /// out; may be given more than once.
+    /// How much of the text is about a task, as a number beside those of others, such as `household=3`; 0 leaves
+    /// it out; may be given more than once. What is not named has a number with which a small model begins at a
+    /// level from which there is something to learn.
     #[arg(long = "weight", value_name = "TASK=NUMBER", value_parser = of_task)]
     weights: Vec<(WorldName, f64)>,
     /// The share of documents that show several items of a task done well, one after another.
@@ -67,7 +68,7 @@ pub(super) struct BaseArgs {
     exercises: f64,
     /// Documents for each training item, in the mean, before new items are drawn, none of them a sealed one; 0
     /// for the suite's own alone.
-    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    #[arg(long, value_name = "COUNT", default_value_t = BaseTextSettings::default().repeats)]
     repeats: u64,
     /// The shape of the model: `tiny` or `small`.
     #[arg(long, default_value = "small")]

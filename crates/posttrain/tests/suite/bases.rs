@@ -28,7 +28,14 @@ fn base(out: &Utf8Path, flags: &[&str]) -> Output {
 fn text_is_in_the_trainers_format_and_the_trainer_is_asked_for_one_pass_over_it() {
     let place = Place::new();
     let (out, trainer) = (place.path("base"), trainer(&place, 0));
-    let flags = ["--seed", "7", "--exposure", "household=1", "--", &trainer, "--threads", "2"];
+    let exposures: Vec<String> = SuiteName::Rlbench
+        .worlds()
+        .iter()
+        .map(|it| format!("--exposure={}=0.5", it.name()))
+        .collect();
+    let mut flags = vec!["--seed=7", "--exercises=0", "--transcripts=0.4"];
+    flags.extend(exposures.iter().map(String::as_str));
+    flags.extend(["--", &trainer, "--threads", "2"]);
     let output = base(&out, &flags);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), out.join("model"));
