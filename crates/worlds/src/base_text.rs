@@ -119,7 +119,7 @@ pub struct BaseTextSettings {
 }
 
 /// The share of demonstrations where none is set.
-pub const EXPOSURE: f64 = 1.0;
+const EXPOSURE: f64 = 1.0;
 
 impl Default for BaseTextSettings {
     fn default() -> Self {
@@ -263,8 +263,7 @@ pub fn base_text(
         let part = |writer: &Writer| writer.words as f64 / writer.weight;
         let next = writers.iter_mut().min_by(|a, b| part(a).total_cmp(&part(b)));
         let writer = next.ok_or(BaseTextError::Nothing)?;
-        let is_exercise = (total as f64) < exercises;
-        let document = if is_exercise { writer.exercise(settings) } else { writer.next(settings) }?;
+        let document = writer.next(settings, (total as f64) < exercises)?;
         total += document.words();
         documents.push(document);
     }
@@ -331,12 +330,14 @@ struct Writer {
 
 impl Writer {
     /// The next document that has words.
-    fn next(&mut self, settings: &BaseTextSettings) -> Result<Document, BaseTextError> {
+    fn next(
+        &mut self,
+        settings: &BaseTextSettings,
+        is_exercise: bool,
+    ) -> Result<Document, BaseTextError> {
         for _ in 0..TRIES {
-            let mut rng = self.stream.index(self.drawn).rng();
-            self.renew(settings.repeats)?;
-            self.drawn += 1;
-            let document = self.draw(settings, &mut rng)?;
+            let document =
+                if is_exercise { self.exercise(settings) } else { self.document(settings) }?;
             let words = document.words();
             if words > 0 {
                 self.words += words;
@@ -346,28 +347,27 @@ impl Writer {
         Err(BaseTextError::Nothing)
     }
 
-    /// The next exercise that has words.
+    /// The next one that is no exercise.
+    fn document(&mut self, settings: &BaseTextSettings) -> Result<Document, BaseTextError> {
+        let mut rng = self.stream.index(self.drawn).rng();
+        self.renew(settings.repeats)?;
+        self.drawn += 1;
+        self.draw(settings, &mut rng)
+    }
+
     fn exercise(&mut self, settings: &BaseTextSettings) -> Result<Document, BaseTextError> {
-        for _ in 0..TRIES {
-            let stream = self.stream.child("exercises").index(self.exercises);
-            self.exercises += 1;
-            let (item, segments) = if let Some(segments) = self.world.exercise(stream) {
-                (None, segments)
-            } else {
-                self.renew(settings.repeats)?;
-                self.drawn += 1;
-                let (item, segments) = self.several(&mut stream.rng())?;
-                (Some(item), segments)
-            };
-            let (world, round, kind) = (self.name, self.round, DocumentKind::Exercise);
-            let document = Document { world, item, round, kind, segments };
-            let words = document.words();
-            if words > 0 {
-                self.words += words;
-                return Ok(document);
-            }
-        }
-        Err(BaseTextError::Nothing)
+        let stream = self.stream.child("exercises").index(self.exercises);
+        self.exercises += 1;
+        let (item, segments) = if let Some(segments) = self.world.exercise(stream) {
+            (None, segments)
+        } else {
+            self.renew(settings.repeats)?;
+            self.drawn += 1;
+            let (item, segments) = self.several(&mut stream.rng())?;
+            (Some(item), segments)
+        };
+        let (world, round, kind) = (self.name, self.round, DocumentKind::Exercise);
+        Ok(Document { world, item, round, kind, segments })
     }
 
     /// Draws new items where the ones at hand have had so many documents each.
@@ -424,41 +424,54 @@ impl Writer {
         Ok(play_turns(world, item, turns)?.segments)
     }
 
-    /// The expert on several items, one after another and without worked examples, up to some number
-    /// of words; with the first of them.
+    /// The expert on several items, one after another and without worked examples; with the first of
+    /// them.
     fn several(&self, rng: &mut ChaCha8Rng) -> Result<(TaskId, Vec<Segment>), BaseTextError> {
-        let any = |rng: &mut ChaCha8Rng| self.items.choose(rng).ok_or(BaseTextError::Nothing);
-        let first = any(rng)?;
+        let first = self.items.choose(rng).ok_or(BaseTextError::Nothing)?;
         let mut all = opening(&*self.world, first)?;
         all.truncate(1);
-        let (mut length, mut item) = (0, first);
-        loop {
-            let mut segments = self.episode(item, self.expert(item)?)?.split_off(1);
-            segments[0].text = self.world.question(item).unwrap_or_default();
-            // What is said at the end of an episode is no part of the next one.
-            let is_turn = |segment: &Segment| segment.source == Source::Model;
-            segments.truncate(1 + segments.iter().rposition(is_turn).unwrap_or(0));
-            let more: usize = segments.iter().map(|segment| words(&segment.text).len()).sum();
-            if length > 0 && length + more > TRANSCRIPT {
-                return Ok((first.clone(), all));
-            }
-            length += more.max(1);
-            all.extend(segments);
-            item = any(rng)?;
-        }
+        let count = |segments: &Vec<Segment>| {
+            segments.iter().map(|segment| words(&segment.text).len()).sum()
+        };
+        all.extend(
+            self.filled(first, rng, |item| self.exchange(item), count)?.into_iter().flatten(),
+        );
+        Ok((first.clone(), all))
     }
 
-    /// The expert on `first` and on other items, up to some number of words.
+    /// What of an item is about it alone, and the expert's turns with their replies, the last one's
+    /// left out.
+    fn exchange(&self, item: &TaskId) -> Result<Vec<Segment>, BaseTextError> {
+        let mut segments = self.episode(item, self.expert(item)?)?.split_off(1);
+        segments[0].text = self.world.question(item).unwrap_or_default();
+        let is_turn = |segment: &Segment| segment.source == Source::Model;
+        segments.truncate(1 + segments.iter().rposition(is_turn).unwrap_or(0));
+        Ok(segments)
+    }
+
+    /// The expert on `first` and on other items, as plain text.
     fn transcript(&self, first: &TaskId, rng: &mut ChaCha8Rng) -> Result<Segment, BaseTextError> {
-        let (mut texts, mut length, mut item) = (Vec::new(), 0, first);
+        let texts = self.filled(first, rng, |item| self.told(item), |text| words(text).len())?;
+        Ok(Segment::text(Source::Model, texts.join("\n\n")))
+    }
+
+    /// What is written about `first` and about other items, up to some number of words.
+    fn filled<T>(
+        &self,
+        first: &TaskId,
+        rng: &mut ChaCha8Rng,
+        write: impl Fn(&TaskId) -> Result<T, BaseTextError>,
+        count: impl Fn(&T) -> usize,
+    ) -> Result<Vec<T>, BaseTextError> {
+        let (mut all, mut length, mut item) = (Vec::new(), 0, first);
         loop {
-            let text = self.told(item)?;
-            let more = words(&text).len();
+            let written = write(item)?;
+            let more = count(&written);
             if length > 0 && length + more > TRANSCRIPT {
-                return Ok(Segment::text(Source::Model, texts.join("\n\n")));
+                return Ok(all);
             }
             length += more.max(1);
-            texts.push(text);
+            all.push(written);
             item = self.items.choose(rng).unwrap_or(first);
         }
     }

@@ -41,7 +41,7 @@ mod suite;
 pub mod tables;
 mod world;
 
-pub use base_text::{BaseTextError, BaseTextSettings, Document, DocumentKind, EXPOSURE, base_text};
+pub use base_text::{BaseTextError, BaseTextSettings, Document, DocumentKind, base_text};
 pub use demonstrate::{DemonstrationError, demonstrate};
 pub use folder::{FolderError, SealedDir, TaskFolder};
 pub use generate::GenerateError;

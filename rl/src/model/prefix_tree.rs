@@ -38,7 +38,7 @@ impl<'a> PrefixTree<'a> {
         tree
     }
 
-    /// Shares nothing.
+    /// Each sequence has a node of its own, unless it is empty: what is equal is there again.
     pub fn apart(sequences: &[&'a [i64]]) -> Self {
         let mut tree = Self { nodes: Vec::new(), paths: Vec::new(), tokens: 0 };
         for ids in sequences {
