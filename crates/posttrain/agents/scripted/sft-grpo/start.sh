@@ -1,24 +1,43 @@
 #!/bin/bash
-# EPOCHS: passes over the demonstrations; without it, what `rl sft` takes by default.
+# EPOCHS: passes over the demonstrations; without it, what `rl sft` takes by default. SFT is stopped at half
+# of the time.
 # UPDATES: updates between two submissions; 5 without it.
 set -euo pipefail
 
-newest() {
-    printf '%s\n' "$1"/checkpoints/step-* | sort | tail -n 1
+# Runs a command for at most $1 seconds. `rl` ends then with its last update saved.
+within() {
+    local status=0
+    timeout --signal=INT "$(($1 > 0 ? $1 : 1))" "${@:2}" || status=$?
+    [ "$status" -eq 0 ] || [ "$status" -eq 124 ]
+}
+
+# Submits the newest checkpoint in the folder $1, if it is another one than before.
+submitted=
+submit() {
+    local newest
+    newest=$(printf '%s\n' "$1"/checkpoints/step-* | sort | tail -n 1)
+    [ -d "$newest" ] && [ "$newest" != "$submitted" ] || return 0
+    posttrain submit "$newest" --wait --note "$2"
+    submitted=$newest
 }
 
 echo "Rollouts, reward and gradient close their loop in \`rl train\`, called by start.sh." \
     > "$WORKSPACE/reports/summary.md"
 
-rl sft --world "$DATA_PATH" --model "$MODEL_PATH" --out "$OUTPUT_DIR/sft" --seed "$SEED" \
-    ${EPOCHS:+--epochs "$EPOCHS"}
-posttrain submit "$(newest "$OUTPUT_DIR/sft")" --wait --note "SFT on demonstrations"
+budget=$(timer --seconds)
+# For the update that is going on when a training is stopped, and to submit it.
+reserve=$((budget / 20))
+
+within $((budget / 2)) rl sft --world "$DATA_PATH" --model "$MODEL_PATH" --out "$OUTPUT_DIR/sft" \
+    --seed "$SEED" ${EPOCHS:+--epochs "$EPOCHS"}
+submit "$OUTPUT_DIR/sft" "SFT on demonstrations"
 
 updates=0
-while [ "$(timer --seconds)" -gt 0 ]; do
+while [ "$(timer --seconds)" -gt "$reserve" ]; do
     updates=$((updates + ${UPDATES:-5}))
     # The same run goes on with more updates. The server scores it, so that it does not validate.
-    rl train --world "$DATA_PATH" --model "$OUTPUT_DIR/sft" --out "$OUTPUT_DIR/grpo" \
+    within $(($(timer --seconds) - reserve)) \
+        rl train --world "$DATA_PATH" --model "$OUTPUT_DIR/sft" --out "$OUTPUT_DIR/grpo" \
         --steps "$updates" --set validate_every=0 --seed "$SEED"
-    posttrain submit "$(newest "$OUTPUT_DIR/grpo")" --wait --note "GRPO, $updates updates"
+    submit "$OUTPUT_DIR/grpo" "GRPO, up to $updates updates"
 done
