@@ -4,11 +4,15 @@
 use crate::run::settings::{SettingsError, require};
 use camino::{Utf8Path, Utf8PathBuf};
 use jail::exec::{Sandbox, SandboxOptions, StartError};
+use jail::isolation::tier::UnknownTier;
 use jail::python::{PythonEnv, PythonError};
 use std::sync::Arc;
 use tasks::task::TaskId;
 use worlds::{Environment, FolderError, Part, TaskFolder, TaskSpec};
 
+/// The variable that names the weakest tier of the sandbox in which programs of policies are run. In the
+/// box of an agent no namespaces can be made, so there it is `t3`.
+const ALLOW_TIER: &str = "MLE_ALLOW_TIER";
 /// Of every so many training items the last one is held out, for validation.
 const HELD_OUT_EVERY: usize = 10;
 
@@ -33,6 +37,9 @@ pub enum WorldError {
     /// The sandbox that runs what policies write cannot be started.
     #[error("failed to start the sandbox that runs a policy's programs")]
     Sandbox(#[from] StartError),
+    /// The variable for its tier names none.
+    #[error("`{ALLOW_TIER}` cannot be used")]
+    Tier(#[source] UnknownTier),
     /// There is no Python for them.
     #[error(transparent)]
     Python(#[from] PythonError),
@@ -41,8 +48,14 @@ pub enum WorldError {
 /// The environment, with a sandbox if it judges by runs of programs.
 fn playable(mut world: Box<dyn Environment>) -> Result<Box<dyn Environment>, WorldError> {
     if world.runs_programs() {
-        let modules = world.modules();
-        let options = SandboxOptions { modules, warm_up: false, ..SandboxOptions::default() };
+        let mut options = SandboxOptions {
+            modules: world.modules(),
+            warm_up: false,
+            ..SandboxOptions::default()
+        };
+        if let Ok(tier) = std::env::var(ALLOW_TIER) {
+            options.allow_tier = tier.parse().map_err(WorldError::Tier)?;
+        }
         let sandbox = Sandbox::start(&PythonEnv::locate()?, options, &[])?;
         world.set_runner(Arc::new(sandbox));
     }

@@ -94,7 +94,7 @@ pub fn enter(spec: &JailSpec, bare: &Bare) -> Result<(), EnterError> {
     place(spec.weights.as_deref(), &spec.workspace, "models").map_err(EnterError::Input)?;
     rlimits::apply(&spec.limits)?;
     rlimits::apply_beside_others(&spec.limits)?;
-    fs::write("/proc/self/oom_score_adj", "1000").map_err(EnterError::Victim)?;
+    volunteer().map_err(EnterError::Victim)?;
     capabilities::forbid_new_privileges()?;
     capabilities::drop_own()?;
 
@@ -119,6 +119,17 @@ pub fn enter(spec: &JailSpec, bare: &Bare) -> Result<(), EnterError> {
     rustix::process::chdir(&*spec.workspace).map_err(EnterError::WorkDir)?;
     seccomp::apply(Surroundings::Host, spec.gpus.is_some())?;
     Ok(())
+}
+
+/// Has the kernel kill this process first if the machine runs out of memory.
+fn volunteer() -> io::Result<()> {
+    const SCORE: &str = "/proc/self/oom_score_adj";
+    const MOST: &str = "1000";
+    // In the box of a program, where `/proc` cannot be written to, every process has volunteered.
+    if fs::read_to_string(SCORE)?.trim() == MOST {
+        return Ok(());
+    }
+    fs::write(SCORE, MOST)
 }
 
 /// A link in the work dir to a folder of data. An earlier run may have put something else in its

@@ -7,8 +7,10 @@ use fs_err as fs;
 use jail::isolation::root::Bind;
 use jail::isolation::{IsolationLevel, Layer};
 use jail::program::{
-    Directive, EndCause, ExitHow, Isolation, Program, ProgramLimits, ProgramReport, ProgramSpec,
+    BoxedPython, Directive, EndCause, ExitHow, Isolation, Program, ProgramLimits, ProgramReport,
+    ProgramSpec,
 };
+use jail::python::PythonEnv;
 use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};
 use support::folders::TemporaryFolder;
@@ -68,6 +70,23 @@ fn program_ends_with_its_code_and_its_files_are_on_the_host() {
     assert_eq!(report.how, ExitHow::Exited(127), "{text}");
     let (report, _) = ground.run("kill -SEGV $$");
     assert_eq!(report.how, ExitHow::Signalled(11));
+}
+
+#[test]
+fn program_runs_scripts_in_a_jail_of_tier_t3() {
+    let ground = Ground::new();
+    let folder = Utf8Path::new(PROGRAM).parent().unwrap();
+    let BoxedPython { interpreter, binds } =
+        BoxedPython::new(&PythonEnv::locate().unwrap()).unwrap();
+    let programs = Bind { source: folder.as_str().into(), target: "/programs".to_owned() };
+    let mut spec = ground.spec("/programs/sandbox check --allow-tier t3");
+    spec.programs = binds.into_iter().chain([programs]).collect();
+    spec.environment.push(("MLE_PYTHON".to_owned(), interpreter.to_string()));
+    spec.limits.memory = ByteSize::mib(4096);
+    let report = ground.start(&spec).wait(|| Directive::Work, Duration::from_secs(1)).unwrap();
+    let text = fs::read_to_string(ground.path("output")).unwrap();
+    assert_eq!(report.how, ExitHow::Exited(0), "{text}");
+    assert!(text.contains("tier t3"), "{text}");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 #!/bin/bash
 # EPOCHS: passes over the demonstrations; without it, what `rl sft` takes by default.
 set -euo pipefail
+# Also in $(…).
+shopt -s inherit_errexit
 
 # Fine-tunes the model $2 on the task in $1, in the folder $3, and prints the last checkpoint.
 train() {
