@@ -67,40 +67,27 @@ impl HeadNorms {
 /// The inputs that all layers share in a pass over whole sequences.
 #[derive(Debug)]
 pub(super) struct WholeStep {
-    pub(super) spans: Vec<Span>,
-    pub(super) angles: Angles, // [N, 1, D]
+    pieces: Vec<Piece>, // of the N packed tokens
+    /// What each piece must not look at, `[T, S]`: 0 where a token attends, -inf where it does not. S is
+    /// T and the tokens before. None at the start of sequences, which is plain causal attention.
+    masks: Vec<Option<Tensor>>,
+    angles: Angles, // [N, 1, D]
 }
 
-/// Tokens that lie together: T of the N packed ones.
-#[derive(Debug)]
-pub(super) struct Span {
-    length: i64, // T
-    /// What they continue; `None` at the start of sequences.
-    past: Option<SpanPast>,
-}
-
-/// What a span continues: S tokens with its own.
-#[derive(Debug)]
-struct SpanPast {
-    /// Other spans, first to last.
-    before: Vec<usize>,
-    /// 0 where a token attends, -inf where it does not: `[T, S]`.
-    mask: Tensor,
-}
-
-/// The spans of packed tokens, with masks of type `kind`.
-pub(super) fn spans(packed: &Packed, kind: Kind) -> Vec<Span> {
-    let (pieces, device) = (&packed.pieces, packed.ids.device());
-    let span = |&Piece { length, ref before }: &Piece| {
-        let earlier: i64 = before.iter().map(|&piece| pieces[piece].length).sum();
-        let mask = || {
-            let never = Tensor::full([length, earlier + length], f64::NEG_INFINITY, (kind, device));
-            never.triu(earlier + 1)
+impl WholeStep {
+    /// For `packed`, with masks of type `kind`.
+    pub(super) fn new(packed: &Packed, angles: Angles, kind: Kind) -> Self {
+        let (pieces, device) = (&packed.pieces, packed.ids.device());
+        let mask = |piece: &Piece| {
+            let length = piece.length;
+            let earlier: i64 = piece.before.iter().map(|&before| pieces[before].length).sum();
+            (earlier > 0).then(|| {
+                let shape = [length, earlier + length];
+                Tensor::full(shape, f64::NEG_INFINITY, (kind, device)).triu(earlier + 1)
+            })
         };
-        let past = (earlier > 0).then(|| SpanPast { before: before.clone(), mask: mask() });
-        Span { length, past }
-    };
-    pieces.iter().map(span).collect()
+        Self { pieces: pieces.clone(), masks: pieces.iter().map(mask).collect(), angles }
+    }
 }
 
 /// The inputs that all layers share in a step over cached rows.
@@ -189,18 +176,18 @@ impl Attention {
         let (n, _) = x.size2().expect("packed activations are [N, C]");
         // 1. Project.
         let (q, k, v) = self.project(x, &step.angles);
-        // 2. Each span attends to itself and to what it continues. Splitting and joining go back as
-        //    one operation each, where narrowing would make a gradient of full size per span.
-        let lengths: Vec<i64> = step.spans.iter().map(|span| span.length).collect();
+        // 2. Each piece attends to itself and to what it continues. Splitting and joining go back as
+        //    one operation each, where narrowing would make a gradient of full size per piece.
+        let lengths: Vec<i64> = step.pieces.iter().map(|piece| piece.length).collect();
         let [q, k, v] = [q, k, v].map(|x| x.split_with_sizes(lengths.as_slice(), 0));
         let heads_first = |x: &Tensor| x.transpose(0, 1).unsqueeze(0); // [1, H, T, D]
-        let attend = |(index, span): (usize, &Span)| {
+        let attend = |(index, piece): (usize, &Piece)| {
             let q = heads_first(&q[index]);
-            let out = match &span.past {
+            let out = match &step.masks[index] {
                 None => attend_causal(&q, &heads_first(&k[index]), &heads_first(&v[index])),
-                Some(SpanPast { before, mask }) => {
+                Some(mask) => {
                     let whole = |parts: &[Tensor]| {
-                        let parts = before.iter().chain([&index]).map(|&part| &parts[part]);
+                        let parts = piece.before.iter().chain([&index]).map(|&part| &parts[part]);
                         heads_first(&Tensor::cat(&parts.collect::<Vec<_>>(), 0))
                     };
                     let (k, v, mask) = (whole(&k), whole(&v), Some(mask));
@@ -209,7 +196,7 @@ impl Attention {
             };
             out.squeeze_dim(0).transpose(0, 1) // [T, H, D]
         };
-        let out: Vec<Tensor> = step.spans.iter().enumerate().map(attend).collect();
+        let out: Vec<Tensor> = step.pieces.iter().enumerate().map(attend).collect();
         // 3. (N, H, D) -> (N, C)
         self.o_proj.forward(&Tensor::cat(&out, 0).reshape([n, -1]))
     }

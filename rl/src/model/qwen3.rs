@@ -14,9 +14,7 @@
 //! have their published names; [`Qwen3::load`] joins them and [`Qwen3::published`] parts them
 //! again.
 
-use super::attention::{
-    Attention, CachedStep, HeadNorms, Heads, Past, WholeStep, causal_mask, spans,
-};
+use super::attention::{Attention, CachedStep, HeadNorms, Heads, Past, WholeStep, causal_mask};
 use super::config::{Family, Qwen3Config};
 use super::cpu;
 use super::cpu_linear::CpuLinear;
@@ -441,7 +439,7 @@ impl Qwen3 {
     /// The inputs that all layers share in a pass over `packed`.
     pub(super) fn whole_step(&self, packed: &Packed) -> WholeStep {
         let angles = self.rope.at(&packed.positions);
-        WholeStep { spans: spans(packed, self.kind()), angles }
+        WholeStep::new(packed, angles, self.kind())
     }
 
     /// The layers, first to last.
