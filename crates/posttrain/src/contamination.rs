@@ -85,10 +85,10 @@ impl ContaminationScan {
 }
 
 impl SealedTexts {
-    /// The dev and test items of tasks.
+    /// The dev and test items of tasks, by what their public halves have not.
     ///
     /// # Errors
-    /// [`FolderError`] if a sealed half cannot be read.
+    /// [`FolderError`] if a half cannot be read.
     pub fn of<'a>(tasks: impl IntoIterator<Item = &'a TaskFolder>) -> Result<Self, FolderError> {
         let mut index = GramIndex::default();
         for task in tasks {
@@ -99,6 +99,10 @@ impl SealedTexts {
                         index.insert(&unescaped(&evidence), item);
                     }
                 }
+            }
+            // A short instruction is the beginning of a public one that asks for more.
+            for path in files::files_below(&task.public())? {
+                index.forget(&unescaped(&fs::read_to_string(path)?));
             }
         }
         Ok(Self(index))

@@ -99,6 +99,8 @@ fn hash<W: AsRef<str>>(window: &[W]) -> [u8; 16] {
 /// let found = index.find("first line\nso: emma HAS\n42 apples, she says");
 /// assert_eq!(found, [(2, &"item 7")]);
 /// assert!(index.find("Emma has 43 apples").is_empty());
+/// index.forget("Whoever asks: Emma has 42 apples.");
+/// assert!(index.find("Emma has 42 apples").is_empty());
 /// ```
 #[derive(Debug, Clone)]
 pub struct GramIndex<T> {
@@ -123,6 +125,16 @@ impl<T: Clone + Ord> GramIndex<T> {
         let windows = self.windows.entry(length).or_default();
         for window in words.windows(length) {
             windows.entry(hash(window)).or_insert_with(|| stands_for.clone());
+        }
+    }
+
+    /// Forgets the windows that a text has.
+    pub fn forget(&mut self, text: &str) {
+        let words = words(text);
+        for (length, windows) in &mut self.windows {
+            for window in words.windows(*length) {
+                windows.remove(&hash(window));
+            }
         }
     }
 
