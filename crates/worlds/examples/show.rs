@@ -110,7 +110,7 @@ fn verdict(closed: Closed) -> Option<EnvironmentVerdict> {
 
 /// The score of a player.
 fn score(world: &dyn Environment, verdicts: &[EnvironmentVerdict]) -> f64 {
-    world.score(&verdicts.iter().collect::<Vec<_>>()).unwrap_or_default()
+    world.score(&verdicts.iter().collect::<Vec<_>>()).ok().flatten().unwrap_or_default()
 }
 
 fn show(world: &dyn Environment, arguments: &Arguments) -> Result<(), Box<dyn Error>> {

@@ -79,6 +79,26 @@ pub struct Outline {
     pub forbidden: &'static [&'static str],
 }
 
+/// How the score of a policy follows from its verdicts, one an item.
+#[derive(Debug, Clone, Copy)]
+pub enum Aggregate {
+    /// It is the mean of their scores.
+    Mean,
+    /// It is what this function makes of them: from 0 to 1, whatever their order; `None` without verdicts,
+    /// or where one is of another kind.
+    Of(fn(&[&EnvironmentVerdict]) -> Option<f64>),
+}
+
+impl Aggregate {
+    /// The score; `None` without verdicts, or where one is of another kind.
+    pub fn score(self, verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
+        match self {
+            Self::Mean => mean_score(verdicts),
+            Self::Of(score) => score(verdicts),
+        }
+    }
+}
+
 /// What the environment says to one turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -126,6 +146,8 @@ pub trait Kind: Debug + Send + Sync + 'static {
     /// What programs may use, of kinds whose episodes are judged by runs of what the policy wrote.
     /// Such an environment needs a [`Runner`](crate::Runner).
     const PROGRAM_RULES: Option<ProgramRules> = None;
+    /// How the score of a policy follows from its verdicts. By default it is their mean.
+    const AGGREGATE: Aggregate = Aggregate::Mean;
 
     /// Sizes, limits and wording.
     fn outline(scale: Scale) -> Outline;
@@ -178,13 +200,6 @@ pub trait Kind: Debug + Send + Sync + 'static {
     /// there are no exercises.
     fn exercise(_: Scale, _: Stream) -> Option<Vec<Segment>> {
         None
-    }
-
-    /// The score of a policy from its verdicts, one an item, in [0, 1]. By default the mean of
-    /// their scores. It does not depend on their order; `None` without verdicts, or where one is of
-    /// another kind.
-    fn score(verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
-        mean_score(verdicts)
     }
 
     /// The item in a few lines for people, its answer included.

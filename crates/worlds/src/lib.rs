@@ -45,7 +45,7 @@ pub use base_text::{BaseTextError, BaseTextSettings, Document, DocumentKind, bas
 pub use demonstrate::{DemonstrationError, demonstrate};
 pub use folder::{FolderError, SealedDir, TaskFolder};
 pub use generate::GenerateError;
-pub use kind::{Answer, Episode, Kind, Outline, Scale, Sizes};
+pub use kind::{Aggregate, Answer, Episode, Kind, Outline, Scale, Sizes};
 pub use name::WorldName;
 pub use part::{Part, item_id};
 pub use pool::{PoolSource, RawRow};

@@ -6,7 +6,7 @@ use crate::finance::Finqa;
 use crate::generate::{GenerateError, as_text, generate};
 use crate::household::Household;
 use crate::instructions::Instructions;
-use crate::kind::{Kind, Outline, Scale};
+use crate::kind::{Aggregate, Kind, Outline, Scale};
 use crate::mathematics::Aime;
 use crate::part::{Part, item_id};
 use crate::patents::{Noc4pc, Par4pc, Pi4pc};
@@ -240,6 +240,14 @@ impl WorldName {
             K::outline(scale)
         }
         dispatch!(self, outline(scale))
+    }
+
+    /// How the score of a policy follows from its verdicts.
+    pub fn aggregate(self) -> Aggregate {
+        fn aggregate<K: Kind>() -> Aggregate {
+            K::AGGREGATE
+        }
+        dispatch!(self, aggregate())
     }
 
     /// The page that an agent reads of the task.

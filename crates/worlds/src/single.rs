@@ -3,7 +3,7 @@
 //! `prompt -> text -> judgement -> verdict`. A [`Question`] says what is particular to a task;
 //! [`Single`] makes an environment of it.
 
-use crate::kind::{Answer, Episode, Kind, Outline, Scale};
+use crate::kind::{Aggregate, Answer, Episode, Kind, Outline, Scale};
 use crate::part::Part;
 use crate::pool::RawRow;
 use crate::runner::{ProgramRules, ProgramRun};
@@ -58,6 +58,8 @@ pub trait Question: Debug + Send + Sync + 'static {
     const VERSION: u32;
     /// See [`Kind::PROGRAM_RULES`].
     const PROGRAM_RULES: Option<ProgramRules> = None;
+    /// See [`Kind::AGGREGATE`].
+    const AGGREGATE: Aggregate = Aggregate::Mean;
 
     /// Sizes, limits and wording.
     fn outline(scale: Scale) -> Outline;
@@ -104,11 +106,6 @@ pub trait Question: Debug + Send + Sync + 'static {
 
     /// The truth, as verdicts have it beside what was found.
     fn truth(item: &Self::Item) -> Value;
-
-    /// See [`Kind::score`].
-    fn score(verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
-        crate::kind::mean_score(verdicts)
-    }
 
     /// The item in a few lines for people, its answer included.
     fn render(item: &Self::Item) -> String;
@@ -181,6 +178,7 @@ impl<Q: Question> Kind for Single<Q> {
     const NAME: &'static str = Q::NAME;
     const VERSION: u32 = Q::VERSION;
     const PROGRAM_RULES: Option<ProgramRules> = Q::PROGRAM_RULES;
+    const AGGREGATE: Aggregate = Q::AGGREGATE;
 
     fn outline(scale: Scale) -> Outline {
         Q::outline(scale)
@@ -220,10 +218,6 @@ impl<Q: Question> Kind for Single<Q> {
 
     fn random(episode: &SingleEpisode<'_, Q>, rng: &mut ChaCha8Rng) -> String {
         Q::random(episode.item, rng)
-    }
-
-    fn score(verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
-        Q::score(verdicts)
     }
 
     fn render((): &(), item: &Q::Item) -> String {

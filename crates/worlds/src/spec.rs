@@ -3,7 +3,8 @@
 //! A file is read into [`TaskFile`], where unknown keys are refused, and checked into a
 //! [`TaskSpec`].
 
-use crate::kind::{Outline, Scale, Sizes};
+use crate::custom;
+use crate::kind::{Aggregate, Outline, Scale, Sizes};
 use crate::name::WorldName;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -257,6 +258,16 @@ impl TaskSpec {
             items: outline.sizes,
             forbidden: outline.forbidden.iter().map(|&word| word.to_owned()).collect(),
             source,
+        }
+    }
+
+    /// Whether the score of a policy is the mean of its scores on items, and not a win rate or another
+    /// figure that all of them make together.
+    pub fn is_mean(&self) -> bool {
+        match self.world {
+            TaskWorld::Generated(name) => matches!(name.aggregate(), Aggregate::Mean),
+            TaskWorld::Custom => self.metric != custom::AGGREGATE,
+            TaskWorld::HumanEval => true,
         }
     }
 

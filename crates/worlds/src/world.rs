@@ -44,10 +44,13 @@ pub trait Environment: World {
     fn set_runner(&mut self, runner: Arc<dyn Runner>);
 
     /// The score of a policy from its verdicts, one an item, in any order: in [0, 1], and by most
-    /// kinds the mean of their scores ([`Kind::score`]). `None` without verdicts, or where one is of
+    /// kinds the mean of their scores ([`Kind::AGGREGATE`]). `None` without verdicts, or where one is of
     /// another kind. The mean by default.
-    fn score(&self, verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
-        mean_score(verdicts)
+    ///
+    /// # Errors
+    /// [`EpisodeFault::Aggregate`] if it takes a user's program, and that fails.
+    fn score(&self, verdicts: &[&EnvironmentVerdict]) -> Result<Option<f64>, EpisodeFault> {
+        Ok(mean_score(verdicts))
     }
 
     /// The turns of an oracle, which earn full marks; `None` if there is no such item, or nobody knows
@@ -206,8 +209,8 @@ impl<K: Kind> Environment for GeneratedWorld<K> {
         self.has_module = OnceLock::new();
     }
 
-    fn score(&self, verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
-        K::score(verdicts)
+    fn score(&self, verdicts: &[&EnvironmentVerdict]) -> Result<Option<f64>, EpisodeFault> {
+        Ok(K::AGGREGATE.score(verdicts))
     }
 
     fn solve(&self, item: &TaskId) -> Option<Vec<String>> {

@@ -221,6 +221,52 @@ fn a_scorer_that_fails_is_no_mistake_of_the_policy() {
     }
 }
 
+/// Macro-F1 of scikit-learn over the answers, and a loop over lines as scorers have it.
+const AGGREGATE: &str = r#"
+
+def aggregate(items):
+    from sklearn.metrics import f1_score
+
+    assert all(item["score"] in (0, 0.5, 1) and "tags" in item for item in items)
+    truth = [item["truth"] for item in items]
+    found = [int(item["prediction"]) for item in items]
+    return f1_score(truth, found, average="macro")
+"#;
+
+#[test]
+fn scorer_may_say_itself_what_the_scores_of_all_items_come_to() {
+    let world = train_with(&format!("{SCORER}{AGGREGATE}"));
+    assert_eq!(world.spec().metric, "aggregate of the custom scorer");
+    assert!(!world.spec().is_mean());
+    let verdicts: Vec<EnvironmentVerdict> =
+        ["4", "5", "4"].iter().map(|text| verdict(&*world, text).unwrap()).collect();
+    let [right, wrong, _] = &verdicts[..] else { unreachable!() };
+    // Of the classes 4 and 5 the first has precision 1 and recall 2/3, the second is never true.
+    let score = world.score(&[right, wrong, right]).unwrap().unwrap();
+    assert!((score - 0.4).abs() < 1e-12, "{score}");
+    assert_eq!(world.score(&[wrong, right, right]).unwrap(), Some(score));
+    assert_eq!(world.score(&[]).unwrap(), None);
+
+    let mean = train_with(SCORER);
+    assert!(mean.spec().is_mean());
+    assert_eq!(mean.score(&[right, wrong]).unwrap(), Some(0.75));
+    for (aggregate, expected) in [
+        ("def aggregate(items):\n    return 2", "it is to be a number from 0 to 1, and is `2.0`"),
+        ("def aggregate(items):\n    return None", "TypeError"),
+        (
+            "def aggregate(items):\n    return items[0]['label']",
+            "KeyError: 'label' (scorer.py, line",
+        ),
+        ("def aggregate(items):\n    return float('nan')", "it is to be a number from 0 to 1"),
+    ] {
+        let world = train_with(&format!("{SCORER}\n{aggregate}\n"));
+        let fault = world.score(&[right]).unwrap_err();
+        assert!(matches!(fault, EpisodeFault::Aggregate { .. }), "{fault}");
+        let message = fault.to_string();
+        assert!(message.contains("pears") && message.contains(expected), "{message}");
+    }
+}
+
 #[test]
 fn tasks_that_would_tell_nothing_are_refused() {
     let folder = TemporaryFolder::new();

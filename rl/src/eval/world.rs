@@ -12,6 +12,7 @@ use crate::run::view::Stages;
 use crate::run::watchdog::Heartbeat;
 use crate::train::presets::{Dtype, Scale};
 use crate::world::{WorldError, open_part};
+use agents::play::EpisodeFault;
 use agents::trajectory::{self, EnvironmentVerdict, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::report::ReportTable;
@@ -104,6 +105,9 @@ pub enum WorldEvalError {
     /// Episodes could not be generated.
     #[error(transparent)]
     Rollout(#[from] RolloutError),
+    /// What a user's scorer makes of all items is no score.
+    #[error(transparent)]
+    Score(#[from] EpisodeFault),
     /// Episodes could not be read or written.
     #[error(transparent)]
     Trajectories(#[from] TrajectoryError),
@@ -212,7 +216,7 @@ fn row(
     stages: &dyn Stages,
 ) -> Result<WorldRow, WorldEvalError> {
     let played = play(settings, world, &world.items(), policy, out, stages)?;
-    Ok(WorldRow::new(world, &policy.name, played))
+    WorldRow::new(world, &policy.name, played)
 }
 
 /// Episodes on disk.
@@ -303,7 +307,11 @@ struct ItemEpisodes {
 }
 
 impl WorldRow {
-    fn new(world: &dyn Environment, policy: &str, played: PlayedEpisodes) -> Self {
+    fn new(
+        world: &dyn Environment,
+        policy: &str,
+        played: PlayedEpisodes,
+    ) -> Result<Self, WorldEvalError> {
         let PlayedEpisodes { episodes, faults, last_fault } = played;
         let mut of_item: BTreeMap<&TaskId, ItemEpisodes> = BTreeMap::new();
         let mut tags: BTreeMap<String, usize> = BTreeMap::new();
@@ -331,10 +339,10 @@ impl WorldRow {
         for episode in &episodes {
             of_attempt.entry(episode.attempt).or_default().extend(episode.verdict());
         }
-        let attempts: Vec<f64> =
-            of_attempt.values().filter_map(|verdicts| world.score(verdicts)).collect();
+        let attempts = of_attempt.values().filter_map(|verdicts| world.score(verdicts).transpose());
+        let attempts: Vec<f64> = attempts.collect::<Result<_, _>>()?;
         let turns = episodes.iter().map(|episode| episode.turns.len() as f64);
-        Self {
+        Ok(Self {
             policy: policy.to_owned(),
             score: mean_of(&attempts),
             error: standard_error(&scores),
@@ -344,7 +352,7 @@ impl WorldRow {
             last_fault,
             tags,
             items,
-        }
+        })
     }
 }
 

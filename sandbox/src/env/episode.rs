@@ -198,6 +198,14 @@ pub enum EpisodeFault {
         /// What happened.
         why: String,
     },
+    /// What the scorer of a user makes of the scores of all items is no score, or it failed.
+    #[error("the `aggregate` of the scorer of {task} failed: {why}")]
+    Aggregate {
+        /// The task.
+        task: TaskId,
+        /// What happened.
+        why: String,
+    },
     /// The task's grader takes whole submissions only.
     #[error(
         "task {0} is graded on all its test rows at once, so `Score` can only check \

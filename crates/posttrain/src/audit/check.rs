@@ -1,9 +1,10 @@
 //! The checks of a run's files, each of which can say what it found.
 
 use super::metrics::{Metrics, scores};
+use super::regrade::Regraded;
 use crate::digest::Digest;
 use crate::fault::Fault;
-use crate::grade::{Results, task_of, task_scores};
+use crate::grade::{Results, task_of};
 use crate::ledger::{Aggregate, LedgerError, Scored, SealedEntry, State, read_lines, replay};
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::statistics::bootstrap;
@@ -46,6 +47,9 @@ pub struct AuditReport {
     /// The 95 % interval of the best submission's improvement on the test items: items drawn anew,
     /// in pairs with the base's. None before the final scores, or where the score is no mean.
     pub interval: Option<(f64, f64)>,
+    /// What came of grading again, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regraded: Option<Regraded>,
 }
 
 /// Why a run could not be audited at all.
@@ -75,6 +79,7 @@ pub fn audit(folder: &Utf8Path, head: Option<Digest>) -> Result<AuditReport, Aud
         is_finished: false,
         metrics: None,
         interval: None,
+        regraded: None,
     };
     let read = read_lines(folder).and_then(|lines| {
         let state = replay(folder, &lines)?;
@@ -103,7 +108,7 @@ pub fn audit(folder: &Utf8Path, head: Option<Digest>) -> Result<AuditReport, Aud
 }
 
 impl AuditReport {
-    fn find(&mut self, file: impl Into<Utf8PathBuf>, what: impl Into<String>) {
+    pub(super) fn find(&mut self, file: impl Into<Utf8PathBuf>, what: impl Into<String>) {
         let finding = Finding { file: file.into(), what: what.into() };
         // The best submission and the last one may be the same.
         if !self.findings.contains(&finding) {
@@ -157,13 +162,8 @@ fn contradiction(
     if Digest::of(&bytes) != scored.results {
         return Ok(Some("its hash is not the one in the ledger".to_owned()));
     }
-    let aggregate = state.facts().aggregate;
-    let mean = match aggregate {
-        Aggregate::Tasks => evals::statistics::mean(task_scores(&found.items).into_values()),
-        Aggregate::Mean | Aggregate::Reported => crate::grade::mean(&found.items),
-    };
     if found.score != scored.score
-        || (aggregate != Aggregate::Reported && mean != scored.score)
+        || !found.adds_up(state.facts().aggregate)
         || found.items.len() as u64 != scored.items
     {
         return Ok(Some("its items do not add up to the score in the ledger".to_owned()));
@@ -177,7 +177,7 @@ fn interval(folder: &Utf8Path, state: &State) -> Option<(f64, f64)> {
 }
 
 /// By how much the best submission is better than the base on each test item. None before the final
-/// scores, without a valid submission, or where the score is no mean.
+/// scores, without a valid submission, or where the score, or that on one of several tasks, is no mean.
 pub(crate) fn final_gains(folder: &Utf8Path, state: &State) -> Option<Vec<f64>> {
     if state.facts().aggregate == Aggregate::Reported || state.next_final().is_some() {
         return None;
@@ -187,6 +187,9 @@ pub(crate) fn final_gains(folder: &Utf8Path, state: &State) -> Option<Vec<f64>> 
     let results = folder.join("results");
     let read = |model| Results::read(&results, Part::Test, model).ok().flatten();
     let ((best, _), (base, _)) = (read(model)?, read(state.facts().base)?);
+    if best.tasks.iter().any(|task| !task.is_mean) {
+        return None;
+    }
     let mut gains = crate::failure::gains(&base.items, &best.items, state.facts().direction);
     if state.facts().aggregate == Aggregate::Tasks {
         // So weighted, the mean over items is the mean over tasks.

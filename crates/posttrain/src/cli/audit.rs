@@ -1,10 +1,13 @@
 //! `posttrain audit`.
 
-use super::{exit, output};
+use super::grading::this_program;
+use super::{UsageError, exit, output};
 use anyhow::Result;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use posttrain::Digest;
+use posttrain::audit::{Regrade, RegradeError, Regraded};
+use tasks::units::Span;
 
 #[derive(Debug, Args)]
 pub(super) struct AuditArgs {
@@ -17,10 +20,43 @@ pub(super) struct AuditArgs {
     /// Print the report as JSON.
     #[arg(long)]
     json: bool,
+    /// Grade the models that were kept again, with this suite, and compare scores and items.
+    #[arg(long, value_name = "SUITE")]
+    regrade: Option<Utf8PathBuf>,
+    /// The device to grade on, as the grader calls it.
+    #[arg(long, default_value = "cpu", requires = "regrade")]
+    device: String,
+    /// Time that one grading may take.
+    #[arg(long, value_name = "TIME", default_value_t = Span::seconds(7200), requires = "regrade")]
+    grading_limit: Span,
+    /// The grader. Default: the command line that the run had.
+    #[arg(last = true, requires = "regrade")]
+    grader: Vec<String>,
+}
+
+impl AuditArgs {
+    fn how(&self, suite: &Utf8Path) -> Result<Regrade> {
+        Ok(Regrade {
+            suite: suite.to_owned(),
+            grader: (!self.grader.is_empty()).then(|| self.grader.clone()),
+            limit: self.grading_limit.0,
+            device: self.device.clone(),
+            launcher: this_program()?,
+        })
+    }
 }
 
 pub(super) fn audit(args: &AuditArgs) -> Result<u8> {
-    let report = posttrain::audit::audit(&args.sealed, args.head)?;
+    let mut report = posttrain::audit::audit(&args.sealed, args.head)?;
+    if let Some(suite) = &args.regrade {
+        match report.regrade(&args.sealed, &args.how(suite)?) {
+            Ok(()) => {}
+            Err(error @ RegradeError::OtherSuite(_)) => {
+                return Err(UsageError(error.to_string()).into());
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
     let code = if report.findings.is_empty() { exit::SUCCESS } else { exit::FINDINGS };
     if args.json {
         output::json(&report)?;
@@ -54,6 +90,11 @@ pub(super) fn audit(args: &AuditArgs) -> Result<u8> {
             metrics.submissions,
             number(metrics.valid_submission_rate)
         ))?;
+    }
+    if let Some(Regraded { scores, without_model }) = report.regraded {
+        let line =
+            format!("regraded    {scores} scores; {without_model} of models that were not kept");
+        output::line(&line)?;
     }
     let verdict = match (report.findings.len(), report.is_finished) {
         (0, true) => "nothing was changed".to_owned(),

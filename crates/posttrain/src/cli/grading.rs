@@ -42,9 +42,10 @@ pub(super) struct GradingArgs {
     /// A file that is locked while a model is graded, the same for all servers that share a device.
     #[arg(long, value_name = "FILE")]
     pub(super) device_lock: Option<Utf8PathBuf>,
-    /// How the score of the task follows from those of its items.
-    #[arg(long, value_enum, default_value = "mean")]
-    aggregate: AggregateArg,
+    /// How the score of the task follows from those of its items. Default: as the task says, most of which
+    /// have the mean.
+    #[arg(long, value_enum)]
+    aggregate: Option<AggregateArg>,
     /// The grader, which gets a job as JSON on standard input and prints a result: program and
     /// arguments, in which {task}, {part}, {model}, {device} and {scratch} are replaced. Default: `rl eval`,
     /// of the `rl` beside this program, or on the PATH.
@@ -84,11 +85,11 @@ impl GradingArgs {
         }
     }
 
-    pub(super) fn aggregate(&self) -> Aggregate {
-        match self.aggregate {
+    pub(super) fn aggregate(&self) -> Option<Aggregate> {
+        self.aggregate.map(|aggregate| match aggregate {
             AggregateArg::Mean => Aggregate::Mean,
             AggregateArg::Reported => Aggregate::Reported,
-        }
+        })
     }
 
     pub(super) fn budget(&self) -> Result<Budget> {

@@ -14,7 +14,7 @@ use posttrain::audit::audit;
 use posttrain::clock::{Budget, ClockMode};
 use posttrain::contamination::SealedTexts;
 use posttrain::ft::{FtState, Trainer};
-use posttrain::ledger::{Aggregate, EndReason, Protocol, SubmissionLimits};
+use posttrain::ledger::{EndReason, Protocol, SubmissionLimits};
 use posttrain::serve::{GradingServer, Phase, RunHandle, ServeConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -141,7 +141,7 @@ impl OwnServer<'_> {
             aliases: Vec::new(),
             views: None,
             protocol: Protocol::Sealed,
-            aggregate: Aggregate::Mean,
+            aggregate: None,
             tells_items: true,
             budget: Budget {
                 limit_ms: u64::try_from(self.budget.0.as_millis())?,

@@ -90,23 +90,29 @@ impl AnswerForm {
         self.examples.iter().all(|example| has_reasoning(&example.answer, words))
     }
 
-    /// Whether the task's scorer gives full marks to the examples, and can say something of nothing: of a
-    /// scorer that a user wrote.
+    /// Whether the task's scorer gives full marks to the examples, can say something of nothing, and makes
+    /// one score of all: of a scorer that a user wrote.
     ///
     /// # Errors
     /// [`FtFault::Example`] for the first example that has less, [`FtFault::Episode`] if the scorer fails.
     pub fn check_scorer(&self) -> Result<(), FtFault> {
+        let mut verdicts = Vec::new();
         for item in self.world.items() {
             let answer = self.world.expert(item).and_then(|turns| turns.into_iter().next());
             for text in [answer.as_deref().unwrap_or_default(), ""] {
                 let mut play = self.world.open(item)?;
                 play.respond(text)?;
-                let reward = play.close()?.reward.total();
+                let closed = play.close()?;
+                let reward = closed.reward.total();
                 if reward < FULL && !text.is_empty() {
                     return Err(FtFault::Example { item: item.to_string(), reward });
                 }
+                if let EpisodeOutcome::World(verdict) = closed.outcome {
+                    verdicts.push(verdict);
+                }
             }
         }
+        self.world.score(&verdicts.iter().collect::<Vec<_>>())?;
         Ok(())
     }
 

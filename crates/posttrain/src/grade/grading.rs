@@ -4,7 +4,7 @@ use super::job::{GraderCommand, Job};
 use super::results::{GraderOutput, Results};
 use crate::fault::Fault;
 use crate::intake::SealedModel;
-use crate::ledger::{Aggregate, Scored};
+use crate::ledger::Scored;
 use crate::refusal::{Refusal, RefusalCode};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -12,7 +12,7 @@ use std::io::ErrorKind;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use tasks::task::TaskId;
-use worlds::{Part, Sizes};
+use worlds::{Part, Sizes, TaskSpec};
 
 /// Attempts at a grading: a fault of ours is tried again once.
 const ATTEMPTS: u32 = 2;
@@ -38,6 +38,16 @@ pub struct GradedTask {
     pub id: TaskId,
     /// How many items each part has.
     pub sizes: Sizes,
+    /// Whether its score is the mean of its items, and not what the grader makes of them.
+    pub is_mean: bool,
+}
+
+impl GradedTask {
+    /// The task of this spec in the folder of its suite.
+    pub fn new(suite: &Utf8Path, spec: &TaskSpec, is_mean: bool) -> Self {
+        let folder = suite.join(spec.id.as_str());
+        Self { folder, id: spec.id.clone(), sizes: spec.items, is_mean }
+    }
 }
 
 /// Everything that a grading needs but the model.
@@ -47,8 +57,6 @@ pub struct Grading {
     pub command: GraderCommand,
     /// The tasks: one, or several that one model is graded on.
     pub tasks: Vec<GradedTask>,
-    /// How the score follows from those of the items.
-    pub aggregate: Aggregate,
     /// The device, as the grader calls it.
     pub device: String,
     /// Where results are kept.
@@ -93,7 +101,7 @@ impl Grading {
         }
         let mut all = Vec::new();
         for task in &self.tasks {
-            all.push(self.grade_task(task, model, part, stopping)?);
+            all.push((task, self.grade_task(task, model, part, stopping)?));
         }
         let no_task = || GradeEnd::Fault(std::io::Error::other("there is no task").into());
         let results = Results::join(all).ok_or_else(no_task)?;
@@ -154,7 +162,7 @@ impl Grading {
             }
             GraderOutput::Scored { score, items: scores } => {
                 let of = (&task.id, part, items);
-                let checked = Results::check(model.digest(), of, self.aggregate, score, scores);
+                let checked = Results::check(model.digest(), of, task.is_mean, score, scores);
                 let unusable = |why| GradeEnd::Fault(Fault::Output { why, said: String::new() });
                 let mut results = checked.map_err(unusable)?;
                 results.seconds = began.elapsed().as_secs_f64();

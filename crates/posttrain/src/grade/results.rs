@@ -1,5 +1,6 @@
 //! What a grader found out, item by item.
 
+use super::grading::GradedTask;
 use crate::digest::Digest;
 use crate::fault::Fault;
 use crate::ledger::{Aggregate, Scored};
@@ -67,8 +68,23 @@ pub struct Results {
     pub seconds: f64,
     /// Attempts.
     pub attempts: u32,
+    /// The tasks, where the model is graded on several: its score is the mean of theirs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskScore>,
     /// The items, by name.
     pub items: Vec<ItemScore>,
+}
+
+/// The score of a model on one of several tasks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskScore {
+    /// The task.
+    pub task: TaskId,
+    /// Its score.
+    pub score: f64,
+    /// Whether it is the mean of its items.
+    pub is_mean: bool,
 }
 
 impl Results {
@@ -79,7 +95,7 @@ impl Results {
     pub(super) fn check(
         model: Digest,
         (task, part, count): (&TaskId, Part, u64),
-        aggregate: Aggregate,
+        is_mean: bool,
         score: f64,
         mut items: Vec<ItemScore>,
     ) -> Result<Self, String> {
@@ -100,24 +116,33 @@ impl Results {
         if !score.is_finite() {
             return Err("its score is not finite".to_owned());
         }
-        let score = match aggregate {
-            Aggregate::Mean | Aggregate::Tasks => {
-                let mean = mean(&items);
-                if (mean - score).abs() > TOLERANCE {
-                    return Err(format!("its score is {score}, and the mean of its items {mean}"));
-                }
-                mean
+        let score = if is_mean {
+            let mean = mean(&items);
+            if (mean - score).abs() > TOLERANCE {
+                return Err(format!("its score is {score}, and the mean of its items {mean}"));
             }
-            Aggregate::Reported => score,
+            mean
+        } else {
+            score
         };
-        Ok(Self { version: RESULTS_VERSION, model, part, score, seconds: 0.0, attempts: 0, items })
+        let tasks = Vec::new();
+        let (seconds, attempts) = (0.0, 0);
+        Ok(Self { version: RESULTS_VERSION, model, part, score, seconds, attempts, tasks, items })
     }
 
     /// The results of a model on a part of several tasks: its score is the mean of theirs. Those on one
     /// task stay as they are, and there are none of none.
-    pub(super) fn join(mut all: Vec<Self>) -> Option<Self> {
-        let mut joined = all.pop()?;
-        if all.is_empty() {
+    pub(super) fn join(all: Vec<(&GradedTask, Self)>) -> Option<Self> {
+        let is_one = all.len() == 1;
+        let score = |(task, results): &(&GradedTask, Self)| TaskScore {
+            task: task.id.clone(),
+            score: results.score,
+            is_mean: task.is_mean,
+        };
+        let tasks: Vec<TaskScore> = all.iter().map(score).collect();
+        let mut all = all.into_iter().map(|(_, results)| results);
+        let mut joined = all.next()?;
+        if is_one {
             return Some(joined);
         }
         for more in all {
@@ -126,8 +151,33 @@ impl Results {
             joined.attempts = joined.attempts.max(more.attempts);
         }
         joined.items.sort_by(|one, other| one.id.as_str().cmp(other.id.as_str()));
-        joined.score = evals::statistics::mean(task_scores(&joined.items).into_values());
+        joined.score = mean_of_tasks(&tasks);
+        joined.tasks = tasks;
         Some(joined)
+    }
+
+    /// Whether the score follows from what else is there.
+    pub(crate) fn adds_up(&self, aggregate: Aggregate) -> bool {
+        match aggregate {
+            Aggregate::Mean => self.score == mean(&self.items),
+            Aggregate::Reported => true,
+            Aggregate::Tasks => {
+                let mut items: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+                for item in &self.items {
+                    items.entry(task_of(&item.id)).or_default().push(item.score);
+                }
+                let of_task = |task: &TaskScore| {
+                    let scores = items.get(task.task.as_str());
+                    scores.is_some_and(|scores| {
+                        let mean = evals::statistics::mean(scores.iter().copied());
+                        !task.is_mean || task.score == mean
+                    })
+                };
+                items.len() == self.tasks.len()
+                    && self.tasks.iter().all(of_task)
+                    && self.score == mean_of_tasks(&self.tasks)
+            }
+        }
     }
 
     /// Where the results of a model on a part are kept.
@@ -181,14 +231,9 @@ impl Results {
     }
 }
 
-/// The mean of the items of each task, where a model is graded on several.
-pub(crate) fn task_scores(items: &[ItemScore]) -> BTreeMap<&str, f64> {
-    let mut tasks: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for item in items {
-        tasks.entry(task_of(&item.id)).or_default().push(item.score);
-    }
-    let mean = |scores: Vec<f64>| evals::statistics::mean(scores.into_iter());
-    tasks.into_iter().map(|(task, scores)| (task, mean(scores))).collect()
+/// The score over several tasks.
+fn mean_of_tasks(tasks: &[TaskScore]) -> f64 {
+    evals::statistics::mean(tasks.iter().map(|task| task.score))
 }
 
 /// The task that an item is of: what stands before its part and number.
@@ -205,6 +250,7 @@ pub(crate) fn mean(items: &[ItemScore]) -> f64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use worlds::Sizes;
 
     fn items(scores: &[f64]) -> Vec<ItemScore> {
         let task = TaskId::new("shop").unwrap();
@@ -218,7 +264,7 @@ mod tests {
 
     fn check(score: f64, items: Vec<ItemScore>, count: u64) -> Result<Results, String> {
         let task = TaskId::new("shop").unwrap();
-        Results::check(Digest::ZERO, (&task, Part::Dev, count), Aggregate::Mean, score, items)
+        Results::check(Digest::ZERO, (&task, Part::Dev, count), true, score, items)
     }
 
     proptest! {
@@ -256,27 +302,48 @@ mod tests {
 
     #[test]
     fn score_over_tasks_is_the_mean_of_theirs_however_many_items_they_have() {
-        let results = |task: &str, scores: &[f64]| {
-            let task = TaskId::new(task).unwrap();
-            let id = |number| item_id(&task, Part::Dev, number).unwrap();
+        let task = |name: &str, is_mean: bool| GradedTask {
+            folder: Utf8PathBuf::new(),
+            id: TaskId::new(name).unwrap(),
+            sizes: Sizes { train: 0, dev: 0, test: 0 },
+            is_mean,
+        };
+        let results = |task: &GradedTask, score: f64, scores: &[f64]| {
+            let id = |number| item_id(&task.id, Part::Dev, number).unwrap();
             let item = |(number, score): (usize, &f64)| ItemScore {
                 id: id(number),
                 score: *score,
                 tags: Vec::new(),
             };
             let items: Vec<ItemScore> = scores.iter().enumerate().map(item).collect();
-            let of = (&task, Part::Dev, scores.len() as u64);
-            Results::check(Digest::ZERO, of, Aggregate::Tasks, mean(&items), items).unwrap()
+            let of = (&task.id, Part::Dev, scores.len() as u64);
+            Results::check(Digest::ZERO, of, task.is_mean, score, items).unwrap()
         };
+        let [shop, shifts] = [task("shop", true), task("day-shifts", true)];
+        // A win rate is no mean of the preferences.
+        let texts = task("texts", false);
         let joined = Results::join(vec![
-            results("shop", &[1.0]),
-            results("day-shifts", &[0.0, 0.0, 1.0, 0.0]),
+            (&shop, results(&shop, 1.0, &[1.0])),
+            (&shifts, results(&shifts, 0.25, &[0.0, 0.0, 1.0, 0.0])),
+            (&texts, results(&texts, 0.4, &[0.5, 0.7])),
         ]);
         let joined = joined.unwrap();
-        assert_eq!(joined.score, 0.625);
-        let scores = task_scores(&joined.items);
-        assert_eq!(scores, BTreeMap::from([("day-shifts", 0.25), ("shop", 1.0)]));
-        assert_eq!(joined.items.len(), 5);
+        assert_eq!(joined.score, (1.0 + 0.25 + 0.4) / 3.0);
+        let scores: Vec<f64> = joined.tasks.iter().map(|task| task.score).collect();
+        assert_eq!((scores, joined.items.len()), (vec![1.0, 0.25, 0.4], 7));
+        assert!(joined.adds_up(Aggregate::Tasks) && joined.adds_up(Aggregate::Reported));
+        assert!(!joined.adds_up(Aggregate::Mean));
+        let changed = |change: &dyn Fn(&mut Results)| {
+            let mut changed = joined.clone();
+            change(&mut changed);
+            changed.adds_up(Aggregate::Tasks)
+        };
+        assert!(!changed(&|results| results.score += 0.1));
+        assert!(!changed(&|results| results.tasks[1].score += 0.1));
+        assert!(!changed(&|results| results.items[0].score += 0.1));
+        assert!(!changed(&|results| results.tasks.truncate(2)));
+        let one = results(&texts, 0.4, &[0.5, 0.7]);
+        assert_eq!(Results::join(vec![(&texts, one.clone())]), Some(one));
         assert_eq!(Results::join(Vec::new()), None);
     }
 

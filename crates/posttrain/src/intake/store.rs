@@ -70,7 +70,12 @@ impl ModelStore {
                 fs::remove_dir_all(entry.path())?;
             }
         }
-        Ok(Self { folder: folder.to_owned(), begun: AtomicU64::new(0) })
+        Ok(Self::of(folder))
+    }
+
+    /// The snapshots in `folder`, to read: a server may be at work there.
+    pub(crate) fn of(folder: &Utf8Path) -> Self {
+        Self { folder: folder.to_owned(), begun: AtomicU64::new(0) }
     }
 
     /// An empty folder for a snapshot.

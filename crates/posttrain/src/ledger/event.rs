@@ -24,7 +24,7 @@ pub enum Protocol {
 pub enum Aggregate {
     /// It is their mean, which the server computes itself.
     Mean,
-    /// It is the mean over tasks of the means of their items, where one model is graded on several tasks.
+    /// It is the mean of the scores of several tasks that one model is graded on.
     Tasks,
     /// It is what the grader says, as with win rates that are fitted to all items.
     Reported,

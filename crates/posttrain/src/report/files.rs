@@ -6,7 +6,7 @@ use crate::clock::PauseReason;
 use crate::contamination::ContaminationScan;
 use crate::digest::Digest;
 use crate::gateway::{self, GatewayLine, GatewayTotals, read_gateway_lines};
-use crate::grade::{ItemScore, Results};
+use crate::grade::Results;
 use crate::ledger::{LedgerError, Protocol, SealedEntry, State, read_lines, replay};
 use crate::record::{CodeChange, CodeSnapshot, CodeSnapshots, Moment, ToolUse, changes, read_uses};
 use crate::run::{AGENT_END, AgentEnd, LOG, RunRecord, SNAPSHOTS, USES};
@@ -184,14 +184,14 @@ impl RunFiles {
         String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
     }
 
-    /// The items of a model, on what submissions are scored on.
-    pub(super) fn items(&self, model: Digest) -> Option<Vec<ItemScore>> {
+    /// The results of a model, on what submissions are scored on.
+    pub(super) fn results(&self, model: Digest) -> Option<Results> {
         let part = match self.record.protocol {
             Protocol::Sealed => Part::Dev,
             Protocol::Paper => Part::Test,
         };
         let results = Results::read(&self.sealed().join("results"), part, model);
-        results.ok().flatten().map(|(results, _)| results.items)
+        results.ok().flatten().map(|(results, _)| results)
     }
 
     /// What was taken from chat models; none where there was no gateway to any.

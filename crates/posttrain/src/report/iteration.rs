@@ -2,8 +2,8 @@
 
 use super::files::RunFiles;
 use crate::failure::{self, FailureFinding};
-use crate::grade::{ItemScore, task_scores};
-use crate::ledger::{Aggregate, Outcome, State, Submission};
+use crate::grade::{ItemScore, Results, TaskScore};
+use crate::ledger::{Outcome, State, Submission};
 use crate::record::{CodeChange, CodeSnapshot, Moment, ToolUse, TrainerFacts};
 use crate::route::{Attempt, RouteFinding, find, key_lines};
 use evals::statistics::mean;
@@ -125,15 +125,14 @@ impl Iteration {
             problems.extend(failure::of_log(&files.log(before.log_bytes, Some(to))));
         }
         let score = submission.scored().map(|scored| scored.score);
-        let items = submission.digest().and_then(|digest| files.items(digest));
-        let by_task = match (ledger.facts().aggregate, &items) {
-            (Aggregate::Tasks, Some(items)) => task_scores(items)
-                .into_iter()
-                .map(|(task, score)| (task.to_owned(), score))
-                .collect(),
-            _ => BTreeMap::new(),
+        let of_model = |digest| files.results(digest);
+        let (items, tasks) = match submission.digest().and_then(of_model) {
+            Some(Results { items, tasks, .. }) => (Some(items), tasks),
+            None => (None, Vec::new()),
         };
-        let base = files.items(ledger.facts().base);
+        let by_task = |TaskScore { task, score, .. }| (task.to_string(), score);
+        let by_task = tasks.into_iter().map(by_task).collect();
+        let base = of_model(ledger.facts().base).map(|results| results.items);
         let direction = ledger.facts().direction;
         let worse = match (&base, &items) {
             (Some(base), Some(items)) => failure::of_items(base, items, direction),

@@ -31,8 +31,8 @@ pub struct RunSettings {
     pub mode: Mode,
     /// What submissions are scored on.
     pub protocol: Protocol,
-    /// How the score follows from those of the items.
-    pub aggregate: Aggregate,
+    /// How the score follows from those of the items; without it, as the task says.
+    pub aggregate: Option<Aggregate>,
     /// How often it may submit.
     pub submissions: SubmissionLimits,
     /// What the agent gets as `SEED`.

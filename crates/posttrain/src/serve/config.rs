@@ -34,8 +34,9 @@ pub struct ServeConfig {
     pub views: Option<Utf8PathBuf>,
     /// What submissions are scored on.
     pub protocol: Protocol,
-    /// How the score follows from those of the items.
-    pub aggregate: Aggregate,
+    /// How the score follows from those of the items: [`Aggregate::Mean`] or [`Aggregate::Reported`]. Without
+    /// it, as the task says.
+    pub aggregate: Option<Aggregate>,
     /// Whether the agent is told the score and the tags of each dev item. What the items say stays sealed.
     pub tells_items: bool,
     /// The agent's time.

@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use web::listener::accept;
 use web::signals::Signals;
-use worlds::{Suite, TaskFolder};
+use worlds::{Suite, TaskFolder, TaskSpec};
 
 /// Connections of agents at a time; more wait to be accepted.
 const CONNECTIONS: usize = 64;
@@ -63,13 +63,15 @@ impl GradingServer {
         for task in tasks.tasks() {
             task.sealed()?;
         }
-        if tasks.is_several() {
-            if config.aggregate == Aggregate::Reported {
-                return Err(ServeError::Reported);
-            }
-            config.aggregate = Aggregate::Tasks;
+        if tasks.is_several() && config.aggregate == Some(Aggregate::Reported) {
+            return Err(ServeError::Reported);
         }
         let spec = tasks.spec();
+        let aggregate = match (tasks.is_several(), is_mean(&config, spec)) {
+            (true, _) => Aggregate::Tasks,
+            (false, true) => Aggregate::Mean,
+            (false, false) => Aggregate::Reported,
+        };
         let intake = Intake {
             output: OutputFolder::open(&config.output, &config.aliases)?,
             base: BaseModel::open(&config.base)?,
@@ -82,7 +84,7 @@ impl GradingServer {
             protocol: config.protocol,
             direction: spec.direction,
             failure_score: spec.failure_score,
-            aggregate: config.aggregate,
+            aggregate,
             budget: config.budget,
             limits: config.limits,
             grader: config.grader.clone(),
@@ -99,7 +101,6 @@ impl GradingServer {
                 launcher: config.launcher.clone(),
             },
             tasks: tasks.tasks().iter().map(|task| graded(&config, task)).collect(),
-            aggregate: config.aggregate,
             device: config.device.clone(),
             results,
         };
@@ -223,9 +224,12 @@ async fn next_of(signals: &mut Option<Signals>) {
 
 /// A task for the grader.
 fn graded(config: &ServeConfig, task: &TaskFolder) -> GradedTask {
-    let spec = task.spec();
-    let folder = config.suite.join(spec.id.as_str());
-    GradedTask { folder, id: spec.id.clone(), sizes: spec.items }
+    GradedTask::new(&config.suite, task.spec(), is_mean(config, task.spec()))
+}
+
+/// Whether the score of a task is the mean of its items: what the operator says, or else the task.
+fn is_mean(config: &ServeConfig, spec: &TaskSpec) -> bool {
+    config.aggregate.map_or(spec.is_mean(), |aggregate| aggregate == Aggregate::Mean)
 }
 
 fn absolute(path: &camino::Utf8Path) -> Result<camino::Utf8PathBuf, ServeError> {

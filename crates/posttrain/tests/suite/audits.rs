@@ -1,9 +1,11 @@
 //! What an audit finds in a run that somebody was at.
 
-use crate::fixture::{Place, winning};
+use crate::fixture::{PROGRAM, Place, suite, winning};
 use fs_err as fs;
 use posttrain::audit::{AuditReport, audit};
+use std::process::Command;
 use std::time::Duration;
+use worlds::{Scale, SuiteName, SuiteRequest};
 
 /// A finished run.
 fn finished() -> Place {
@@ -14,6 +16,58 @@ fn finished() -> Place {
     assert_eq!(server.submit(&model).0, 200);
     assert!(server.wait(Duration::from_mins(1)).success());
     place
+}
+
+#[test]
+fn models_are_graded_again_and_another_score_is_found() {
+    let place = finished();
+    let regrade = |suite: &str, more: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        command.args(["audit", place.path("sealed").as_str(), "--regrade", suite]).args(more);
+        let output = command.output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).unwrap())
+    };
+    let suite = suite();
+    let before = place.gradings("done").len();
+    let (code, said) = regrade(suite.as_str(), &[]);
+    // Base and submission, on dev and on test items.
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("regraded    4 scores; 0 of models"), "{said}");
+    assert_eq!(place.gradings("done").len(), before + 4);
+    assert!(!place.path("sealed/regrade").exists());
+
+    // A grader whose items are others, and one that fails.
+    let other = "import json, sys\njob = json.load(sys.stdin)\n\
+                 items = [{'id': f\"household-{job['part']}-{n:05}\", 'score': 0.25} for n in range(job['items'])]\n\
+                 print(json.dumps({'score': 0.25, 'items': items}))";
+    let (code, said) = regrade(suite.as_str(), &["--", "python3", "-c", other]);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(
+        said.contains("graded again, the score is 0.25 and not 0.5; 60 of 60 items differ"),
+        "{said}"
+    );
+    // The base has a quarter of the items, and not a quarter of each.
+    assert!(said.contains("not 0.25; 60 of 60 items differ"), "{said}");
+    let (code, said) = regrade(suite.as_str(), &["--", "false"]);
+    assert!(code == Some(1) && said.contains("failed to grade the model"), "{code:?} {said}");
+    assert!(!place.path("sealed/regrade").exists());
+
+    let folder = support::folders::TemporaryFolder::new();
+    let request = SuiteRequest { suite: SuiteName::Rlbench, scale: Scale::Tiny, seed: 1 };
+    request.make(&folder.path().join("other")).unwrap();
+    let (code, said) = regrade(folder.path().join("other").as_str(), &[]);
+    assert!(code == Some(2) && said.contains("is not the suite of this run"), "{code:?} {said}");
+    // What is not kept is told, and no error.
+    let models = place.path("sealed/models");
+    let kept: Vec<_> = models.read_dir_utf8().unwrap().map(|it| it.unwrap().into_path()).collect();
+    fs::remove_dir_all(&kept[0]).unwrap();
+    let (code, said) = regrade(suite.as_str(), &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("regraded    2 scores; 2 of models"), "{said}");
+    fs::write(kept[1].join("config.json"), "{}").unwrap();
+    let (code, said) = regrade(suite.as_str(), &[]);
+    assert!(code == Some(4) && said.contains("it was changed"), "{code:?} {said}");
 }
 
 fn report(place: &Place) -> AuditReport {

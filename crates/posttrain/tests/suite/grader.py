@@ -1,6 +1,7 @@
 """A grader for tests: `grader.py CONTROL` gets a job on standard input and prints a result.
 
-The score is the first weight of the model, as a share of the items that are won. CONTROL/log gets a line
+The score is the first weight of the model, as a share of the items that are won, and its square for
+`instructions`. CONTROL/log gets a line
 when a grading begins and one when it is done; CONTROL/mode says what goes wrong instead.
 """
 
@@ -62,6 +63,9 @@ items = [
     for number in range(count)
 ]
 score = won / count
+if job["id"] == "instructions":
+    # A win rate, which is no mean of the items.
+    score = score**2
 if mode == "inflate":
     score += 0.1
 if mode == "drop":

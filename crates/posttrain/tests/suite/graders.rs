@@ -4,7 +4,7 @@ use crate::fixture::{PROGRAM, Place, base_weights, suite, winning};
 use fs_err as fs;
 use posttrain::grade::{Busy, GradeEnd, GradedTask, GraderCommand, Grading};
 use posttrain::intake::{BaseModel, Intake, ModelStore, OutputFolder, SealedModel};
-use posttrain::ledger::{Aggregate, Scored};
+use posttrain::ledger::Scored;
 use posttrain::{Fault, RefusalCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -39,8 +39,8 @@ impl Bench {
                 folder: suite().join("household"),
                 id: TaskId::new("household").unwrap(),
                 sizes: Sizes { train: 400, dev: 60, test: 134 },
+                is_mean: true,
             }],
-            aggregate: Aggregate::Mean,
             device: "cpu".to_owned(),
             results: place.path("results"),
         };
@@ -111,7 +111,7 @@ fn result_that_is_not_one_is_a_fault() {
 #[test]
 fn reported_score_counts_where_it_is_no_mean() {
     let mut bench = Bench::new(Duration::from_secs(30));
-    bench.grading.aggregate = Aggregate::Reported;
+    bench.grading.tasks[0].is_mean = false;
     bench.place.grader("inflate");
     assert_eq!(bench.grade().unwrap().score, 0.6);
 }

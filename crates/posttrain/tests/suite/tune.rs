@@ -121,6 +121,38 @@ fn two_files_and_a_folder_become_a_better_model_and_the_same_command_tells_it_ag
 }
 
 #[test]
+fn score_that_the_scorer_makes_of_all_items_decides_and_has_no_interval() {
+    let desk = Desk::new();
+    let aggregate = |body: &str| {
+        let scorer = format!("{SCORER}\ndef aggregate(items):\n    return {body}\n");
+        fs::write(desk.path("scorer.py"), scorer).unwrap();
+    };
+    aggregate("items[0]['label']");
+    let refused = desk.tune(&[]);
+    let (_, said) = texts(&refused);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("the `aggregate` of the scorer of task failed: KeyError"), "{said}");
+    assert!(!desk.log().contains("train "), "{}", desk.log());
+
+    fs::remove_dir_all(desk.path("run")).unwrap();
+    aggregate("(sum(item['score'] for item in items) / len(items)) ** 2");
+    let output = desk.tune(&[]);
+    let (out, err) = texts(&output);
+    assert!(output.status.success(), "{out}{err}");
+    assert!(out.contains("test  base") && !out.contains("items in pairs"), "{out}");
+    let result: Value =
+        serde_json::from_slice(&fs::read(desk.path("run/result.json")).unwrap()).unwrap();
+    assert_eq!(result["interval"], Value::Null);
+    let is_square = |score: &Value| {
+        // Of 18 items.
+        let root = score.as_f64().unwrap().sqrt() * 18.0;
+        (root - root.round()).abs() < 1e-9
+    };
+    assert!(result["test"].as_array().unwrap().iter().all(is_square), "{result}");
+    assert!(result["test"][1].as_f64().unwrap() > result["test"][0].as_f64().unwrap(), "{result}");
+}
+
+#[test]
 fn interrupted_run_goes_on_and_pays_for_nothing_twice() {
     let desk = Desk::new();
     let mut child = desk.command(&[]).spawn().unwrap();

@@ -30,7 +30,7 @@ pub use raw::{EMPTY, INVALID, SHORT, STRANGE};
 pub use surrogate::Surrogate;
 
 use crate::grams::{GRAM, words};
-use crate::kind::{Outline, Scale, Sizes};
+use crate::kind::{Aggregate, Outline, Scale, Sizes};
 use crate::part::Part;
 use crate::pool::RawRow;
 use crate::runner::{ProgramRules, ProgramRun};
@@ -62,6 +62,8 @@ pub trait MoleculeTask: Debug + Send + Sync + 'static {
     const OBJECTIVE: &'static str;
     /// The name of the score.
     const METRIC: &'static str;
+    /// How the score of a policy follows from its verdicts.
+    const AGGREGATE: Aggregate = Aggregate::Mean;
     /// What the page of the task says: title, questions, how answers are read, and the score.
     const PAGE: [&'static str; 4];
 
@@ -71,11 +73,6 @@ pub trait MoleculeTask: Debug + Send + Sync + 'static {
     /// An answer of the right form, drawn.
     fn random(item: &MoleculeQuestion, rng: &mut ChaCha8Rng) -> String {
         item.random(rng)
-    }
-
-    /// The score of a policy from its verdicts.
-    fn score(verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
-        crate::kind::mean_score(verdicts)
     }
 }
 
@@ -163,6 +160,7 @@ impl<T: MoleculeTask + Judged> Question for Chemistry<T> {
     const NAME: &'static str = T::NAME;
     const VERSION: u32 = 1;
     const PROGRAM_RULES: Option<ProgramRules> = Some(scorer::RULES);
+    const AGGREGATE: Aggregate = T::AGGREGATE;
 
     fn outline(scale: Scale) -> Outline {
         let (sizes, limits) = match scale {
@@ -269,10 +267,6 @@ impl<T: MoleculeTask + Judged> Question for Chemistry<T> {
             (AnswerForm::Number, Ok(number)) => number.into(),
             _ => item.answer.clone().into(),
         }
-    }
-
-    fn score(verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
-        T::score(verdicts)
     }
 
     fn render(item: &MoleculeQuestion) -> String {

@@ -7,7 +7,7 @@ use super::question::{AnswerForm, LETTERS, MoleculeQuestion};
 use super::scorer::{Description, Wanted};
 use super::swaps::{SWAPS, Swap};
 use super::{Judged, MoleculeTask, Reacting, by_kind, mean};
-use crate::kind::Scale;
+use crate::kind::{Aggregate, Scale};
 use crate::part::Part;
 use crate::single::Judgement;
 use agents::trajectory::EnvironmentVerdict;
@@ -32,6 +32,7 @@ impl MoleculeTask for Reacting {
     const FULL: (usize, usize) = (237, 6820);
     const OBJECTIVE: &'static str = "Answer a question about a reaction.";
     const METRIC: &'static str = "reaction_score";
+    const AGGREGATE: Aggregate = Aggregate::Of(mean_of_halves);
     const PAGE: [&'static str; 4] = [
         "Reactions",
         "A policy reads reactants or a product as SMILES, and writes the product, the reactants, the \
@@ -74,14 +75,15 @@ impl MoleculeTask for Reacting {
         });
         found?.ask(kind, scale, rng)
     }
+}
 
-    fn score(verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
-        let halves = [&MOLECULES[..], &CHOICES[..]].map(|kinds| {
-            let all = by_kind(verdicts, kinds, |verdict| Some(verdict.score))?;
-            mean(&all.into_values().flatten().collect::<Vec<_>>())
-        });
-        mean(&halves.into_iter().flatten().collect::<Vec<_>>())
-    }
+/// The mean of similarities and of right letters, weighted alike.
+fn mean_of_halves(verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
+    let halves = [&MOLECULES[..], &CHOICES[..]].map(|kinds| {
+        let all = by_kind(verdicts, kinds, |verdict| Some(verdict.score))?;
+        mean(&all.into_values().flatten().collect::<Vec<_>>())
+    });
+    mean(&halves.into_iter().flatten().collect::<Vec<_>>())
 }
 
 /// A reaction of a molecule.

@@ -90,7 +90,7 @@ fn random_players_and_copies_earn_little() {
             }
         };
         let verdicts: Vec<_> = answers.iter().zip(judged::<T>(&answers)).map(verdict).collect();
-        Chemistry::<T>::score(&verdicts.iter().collect::<Vec<_>>()).unwrap()
+        Chemistry::<T>::AGGREGATE.score(&verdicts.iter().collect::<Vec<_>>()).unwrap()
     }
     let random = [
         score::<Understanding>(MolUnd::random),
@@ -122,8 +122,9 @@ fn the_score_of_structures_is_the_mean_of_errors_scaffolds_and_choices() {
         verdict("ring_system", 1.0, json!("Yes"), json!("Yes")),
         verdict("equivalence", 0.0, json!("Yes"), json!("No")),
     ];
-    let score =
-        |verdicts: &[EnvironmentVerdict]| MolUnd::score(&verdicts.iter().collect::<Vec<_>>());
+    let score = |verdicts: &[EnvironmentVerdict]| {
+        MolUnd::AGGREGATE.score(&verdicts.iter().collect::<Vec<_>>())
+    };
     // Errors of 0.5 and 1.5 have a mean of 1.
     assert_eq!(score(&verdicts), Some((0.0 + 0.5 + 0.5) / 3.0));
     let mut turned = verdicts.clone();
@@ -137,7 +138,7 @@ fn the_score_of_structures_is_the_mean_of_errors_scaffolds_and_choices() {
         verdict("retro", 0.75, json!("C"), json!("CC")),
         verdict("mechanism", 1.0, json!("A"), json!("A")),
     ];
-    let score = Reaction::score(&reactions.iter().collect::<Vec<_>>());
+    let score = Reaction::AGGREGATE.score(&reactions.iter().collect::<Vec<_>>());
     assert_eq!(score, Some(0.75));
 }
 

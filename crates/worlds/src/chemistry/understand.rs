@@ -6,7 +6,7 @@ use super::plan::{Plan, longest};
 use super::question::{AnswerForm, MoleculeQuestion};
 use super::scorer::{Description, Wanted};
 use super::{Judged, MoleculeTask, Understanding, by_kind, detail, mean, mean_of_means};
-use crate::kind::Scale;
+use crate::kind::{Aggregate, Scale};
 use crate::part::Part;
 use crate::single::Judgement;
 use agents::trajectory::EnvironmentVerdict;
@@ -42,6 +42,7 @@ impl MoleculeTask for Understanding {
     const FULL: (usize, usize) = (160, 6319);
     const OBJECTIVE: &'static str = "Answer a question about the structure of a molecule.";
     const METRIC: &'static str = "structure_score";
+    const AGGREGATE: Aggregate = Aggregate::Of(mean_of_thirds);
     const PAGE: [&'static str; 4] = [
         "Structures of molecules",
         "A policy reads a molecule as SMILES and counts a functional group or the rings, writes the \
@@ -77,24 +78,25 @@ impl MoleculeTask for Understanding {
             counts: BTreeMap::new(),
         })
     }
+}
 
-    fn score(verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
-        let counts = by_kind(verdicts, &COUNTS, |verdict| {
-            let detail = detail(verdict)?;
-            let truth = detail.truth.as_f64()?;
-            // What cannot be read is as an answer of 0 to a count that is not.
-            Some(detail.found.as_f64().map_or(truth.max(1.0), |found| (found - truth).abs()))
-        })?;
-        let scores = |kinds| by_kind(verdicts, kinds, |verdict| Some(verdict.score));
-        let (scaffolds, choices) = (scores(&SCAFFOLDS)?, scores(&CHOICES)?);
-        let error = mean_of_means(counts.values());
-        let thirds = [
-            error.map(|error| 1.0 - error.min(1.0)),
-            mean_of_means(scaffolds.values()),
-            mean_of_means(choices.values()),
-        ];
-        mean(&thirds.into_iter().flatten().collect::<Vec<_>>())
-    }
+/// The mean of counts, scaffolds and choices, weighted alike.
+fn mean_of_thirds(verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
+    let counts = by_kind(verdicts, &COUNTS, |verdict| {
+        let detail = detail(verdict)?;
+        let truth = detail.truth.as_f64()?;
+        // What cannot be read is as an answer of 0 to a count that is not.
+        Some(detail.found.as_f64().map_or(truth.max(1.0), |found| (found - truth).abs()))
+    })?;
+    let scores = |kinds| by_kind(verdicts, kinds, |verdict| Some(verdict.score));
+    let (scaffolds, choices) = (scores(&SCAFFOLDS)?, scores(&CHOICES)?);
+    let error = mean_of_means(counts.values());
+    let thirds = [
+        error.map(|error| 1.0 - error.min(1.0)),
+        mean_of_means(scaffolds.values()),
+        mean_of_means(choices.values()),
+    ];
+    mean(&thirds.into_iter().flatten().collect::<Vec<_>>())
 }
 
 impl Judged for Understanding {

@@ -1,4 +1,5 @@
-//! The scorer of a task: a user's Python, run in the sandbox on one answer at a time.
+//! The scorer of a task: a user's Python, run in the sandbox on one answer at a time, and if it has a
+//! function `aggregate`, on what it said of all of them.
 
 use crate::runner::{ProgramRules, ProgramRun};
 use jail::exec::Outcome;
@@ -57,27 +58,12 @@ impl Scorer<'_> {
         });
         // A text of JSON is a text of Python too.
         let (source, line) = (json!(source), json!(line.to_string()));
-        format!("{AROUND}\n\ntell({source}, {line})\n")
+        format!("{AROUND}\n\ntell_score({source}, {line})\n")
     }
 
     /// What a run of that script says of the prediction, or what is wrong with the scorer.
     pub(super) fn read(&self, run: &ProgramRun) -> Result<Score, String> {
-        match &run.outcome {
-            Outcome::Finished => {}
-            Outcome::TimedOut => {
-                return Err(format!("it did not end within {}", RULES.time_limit));
-            }
-            Outcome::OutOfMemory => {
-                return Err(format!("it needs more than {} of memory", RULES.memory));
-            }
-            outcome => return Err(format!("it {outcome}")),
-        }
-        let last = run.printed.lines().last().unwrap_or_default();
-        let printed = match serde_json::from_str(last) {
-            Ok(Ended::Printed(printed)) => printed,
-            Ok(Ended::Failed(why)) => return Err(why),
-            Err(_) => return Err("it ended its own process".to_owned()),
-        };
+        let printed = printed(run)?;
         let mut lines = printed.lines().filter(|line| !line.trim().is_empty());
         let (Some(line), None) = (lines.next(), lines.next()) else {
             return Err(format!(
@@ -99,6 +85,45 @@ impl Scorer<'_> {
             return Err(format!("its score is {}, and must be from 0 to 1", score.value));
         }
         Ok(score)
+    }
+}
+
+/// Whether a scorer says itself what the scores of all items come to, and not their mean counts.
+pub(super) fn has_aggregate(source: &str) -> bool {
+    source.lines().any(|line| line.starts_with("def aggregate("))
+}
+
+/// The script that has a scorer say what these items come to.
+pub(super) fn aggregate_script(source: &str, items: &[Value]) -> String {
+    // `true`, `false` and `null` have other names in Python, so the text is read there.
+    let (source, items) = (json!(source), json!(json!(items).to_string()));
+    format!("{AROUND}\n\ntell_aggregate({source}, json.loads({items}))\n")
+}
+
+/// What a run of that script says, or what is wrong with the scorer.
+pub(super) fn read_aggregate(run: &ProgramRun) -> Result<f64, String> {
+    let printed = printed(run)?;
+    let score: Option<f64> = serde_json::from_str(&printed).ok();
+    score
+        .filter(|score| (0.0..=1.0).contains(score))
+        .ok_or_else(|| format!("it is to be a number from 0 to 1, and is {}", told(&printed)))
+}
+
+/// What a scorer printed, or how it failed.
+fn printed(run: &ProgramRun) -> Result<String, String> {
+    match &run.outcome {
+        Outcome::Finished => {}
+        Outcome::TimedOut => return Err(format!("it did not end within {}", RULES.time_limit)),
+        Outcome::OutOfMemory => {
+            return Err(format!("it needs more than {} of memory", RULES.memory));
+        }
+        outcome => return Err(format!("it {outcome}")),
+    }
+    let last = run.printed.lines().last().unwrap_or_default();
+    match serde_json::from_str(last) {
+        Ok(Ended::Printed(printed)) => Ok(printed),
+        Ok(Ended::Failed(why)) => Err(why),
+        Err(_) => Err("it ended its own process".to_owned()),
     }
 }
 

@@ -1,8 +1,9 @@
 //! A user's task as a suite on disk: its items split and sealed, its raw data beside them.
 
-use super::NAME;
 use super::row::CustomRow;
+use super::scorer::has_aggregate;
 use super::world::{CustomItem, Shared};
+use super::{AGGREGATE, NAME};
 use crate::folder::{GROUND, NewTask, PUBLIC};
 use crate::generate::as_text;
 use crate::grams::{self, GRAM, unescaped};
@@ -142,7 +143,11 @@ impl CustomTask {
             output: "as in the examples".to_owned(),
             limits: self.limits,
             sampling: Sampling { temperature: 0.0 },
-            metric: format!("mean of the {NAME} scorer"),
+            metric: if has_aggregate(&self.scorer) {
+                AGGREGATE.to_owned()
+            } else {
+                format!("mean of the {NAME} scorer")
+            },
             threshold: 0.0,
             items,
             forbidden: vec!["sealed".to_owned()],

@@ -1,6 +1,7 @@
 //! The items of one part of a user's task, as an environment that rollouts play.
 
-use super::scorer::{RULES, Score, Scorer};
+use super::scorer::{RULES, Score, Scorer, aggregate_script, read_aggregate};
+use crate::kind::mean_score;
 use crate::name::{BadLine, read_lines};
 use crate::part::Part;
 use crate::runner::Runner;
@@ -66,6 +67,22 @@ impl CustomWorld {
     ) -> Result<Box<dyn Environment>, BadLine> {
         let (shared, items) = read_lines(ground, lines)?;
         Ok(Box::new(Self { spec, part, shared, items, runner: None }))
+    }
+
+    /// What the scorer makes of all these verdicts.
+    fn aggregate(&self, verdicts: &[&EnvironmentVerdict]) -> Result<f64, EpisodeFault> {
+        let task = || self.spec.id.clone();
+        let runner = self.runner.as_deref().ok_or_else(|| EpisodeFault::NoRunner(task()))?;
+        let item = |verdict: &&EnvironmentVerdict| {
+            let EnvironmentVerdict { score, tags, detail, .. } = verdict;
+            let (truth, prediction) = (&detail["truth"], &detail["found"]);
+            json!({ "prediction": prediction, "truth": truth, "score": score, "tags": tags })
+        };
+        let mut items: Vec<Value> = verdicts.iter().map(item).collect();
+        // Sums of doubles depend on their order.
+        items.sort_by_cached_key(Value::to_string);
+        let run = runner.run(&aggregate_script(&self.shared.scorer, &items), &RULES)?;
+        read_aggregate(&run).map_err(|why| EpisodeFault::Aggregate { task: task(), why })
     }
 
     fn start(&self, id: &TaskId) -> Result<CustomPlay<'_>, EpisodeFault> {
@@ -156,6 +173,13 @@ impl Environment for CustomWorld {
 
     fn items(&self) -> Vec<&TaskId> {
         self.items.keys().collect()
+    }
+
+    fn score(&self, verdicts: &[&EnvironmentVerdict]) -> Result<Option<f64>, EpisodeFault> {
+        if verdicts.is_empty() || self.spec.is_mean() {
+            return Ok(mean_score(verdicts));
+        }
+        self.aggregate(verdicts).map(Some)
     }
 
     fn runs_programs(&self) -> bool {

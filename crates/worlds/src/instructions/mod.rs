@@ -23,7 +23,7 @@ pub use winrate::{Comparison, WinRate, win_rate};
 pub use wish::Wish;
 
 use crate::grams::{GRAM, words};
-use crate::kind::{Kind, Outline, Scale, Sizes};
+use crate::kind::{Aggregate, Kind, Outline, Scale, Sizes};
 use crate::part::Part;
 use crate::spec::{Limits, TaskKind};
 use agents::prompt::Prompt;
@@ -59,6 +59,7 @@ impl Kind for Instructions {
 
     const NAME: &'static str = "instructions";
     const VERSION: u32 = 1;
+    const AGGREGATE: Aggregate = Aggregate::Of(controlled_win_rate);
 
     fn outline(scale: Scale) -> Outline {
         let (sizes, limits) = match scale {
@@ -128,17 +129,17 @@ impl Kind for Instructions {
         words.join(" ") + "."
     }
 
-    /// The length-controlled win rate, as a share of 1.
-    fn score(verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
-        let comparison = |verdict: &&EnvironmentVerdict| {
-            let detail = episode::Detail::deserialize(&verdict.detail).ok()?;
-            Some(detail.comparison)
-        };
-        let comparisons: Option<Vec<Comparison>> = verdicts.iter().map(comparison).collect();
-        Some(win_rate(&comparisons?)?.length_controlled / 100.0)
-    }
-
     fn render(_: &Judge, item: &InstructionItem) -> String {
         format!("{}\n---\n{}", item.instruction, item.reference)
     }
+}
+
+/// The length-controlled win rate, as a share of 1.
+fn controlled_win_rate(verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
+    let comparison = |verdict: &&EnvironmentVerdict| {
+        let detail = episode::Detail::deserialize(&verdict.detail).ok()?;
+        Some(detail.comparison)
+    };
+    let comparisons: Option<Vec<Comparison>> = verdicts.iter().map(comparison).collect();
+    Some(win_rate(&comparisons?)?.length_controlled / 100.0)
 }

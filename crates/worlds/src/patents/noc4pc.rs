@@ -3,7 +3,7 @@
 use super::claim::{Claim, Code, Document, documents};
 use super::{SIZES, limits};
 use crate::grams::{GRAM, words};
-use crate::kind::{Outline, Scale};
+use crate::kind::{Aggregate, Outline, Scale};
 use crate::pool::{RawRow, exactly};
 use crate::runner::ProgramRun;
 use crate::score::{Mistake, json_field, macro_f1};
@@ -38,6 +38,7 @@ impl Question for Noc4pc {
 
     const NAME: &'static str = "noc4pc";
     const VERSION: u32 = 1;
+    const AGGREGATE: Aggregate = Aggregate::Of(macro_f1_of_codes);
 
     fn outline(scale: Scale) -> Outline {
         Outline {
@@ -135,18 +136,6 @@ impl Question for Noc4pc {
         item.code.name().into()
     }
 
-    /// Macro-F1 over the three codes.
-    fn score(verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
-        let class = |value: &Value| Code::ALL.iter().position(|code| value == code.name());
-        let (mut truth, mut found) = (Vec::new(), Vec::new());
-        for verdict in verdicts {
-            let detail = Detail::deserialize(&verdict.detail).ok()?;
-            truth.push(class(&detail.truth)?);
-            found.push(class(&detail.found));
-        }
-        (!verdicts.is_empty()).then(|| macro_f1(&truth, &found, Code::ALL.len()))
-    }
-
     fn render(item: &Novelty) -> String {
         format!("{}\n{}", question(item), Self::solve(item))
     }
@@ -180,6 +169,18 @@ impl Question for Noc4pc {
         };
         items.iter().zip(wrong).map(row).collect()
     }
+}
+
+/// Macro-F1 over the three codes.
+fn macro_f1_of_codes(verdicts: &[&EnvironmentVerdict]) -> Option<f64> {
+    let class = |value: &Value| Code::ALL.iter().position(|code| value == code.name());
+    let (mut truth, mut found) = (Vec::new(), Vec::new());
+    for verdict in verdicts {
+        let detail = Detail::deserialize(&verdict.detail).ok()?;
+        truth.push(class(&detail.truth)?);
+        found.push(class(&detail.found));
+    }
+    (!verdicts.is_empty()).then(|| macro_f1(&truth, &found, Code::ALL.len()))
 }
 
 fn question(item: &Novelty) -> String {
