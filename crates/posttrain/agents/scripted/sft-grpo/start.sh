@@ -5,10 +5,11 @@
 # updates are quick.
 set -euo pipefail
 
-# Runs a command for at most $1 seconds. `rl` ends then with its last update saved.
+# Runs a command for at most $1 seconds. `rl` ends then with its last update saved; a signal to the whole group
+# would reach it twice, and end it at once.
 within() {
     local status=0
-    timeout --signal=INT "$(($1 > 0 ? $1 : 1))" "${@:2}" || status=$?
+    timeout --foreground --signal=INT "$(($1 > 0 ? $1 : 1))" "${@:2}" || status=$?
     [ "$status" -eq 0 ] || [ "$status" -eq 124 ]
 }
 
