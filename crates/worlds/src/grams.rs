@@ -99,7 +99,7 @@ fn hash<W: AsRef<str>>(window: &[W]) -> [u8; 16] {
 /// let found = index.find("first line\nso: emma HAS\n42 apples, she says");
 /// assert_eq!(found, [(2, &"item 7")]);
 /// assert!(index.find("Emma has 43 apples").is_empty());
-/// index.forget("Whoever asks: Emma has 42 apples.");
+/// index.forget("It is known that Emma has 42 apples.");
 /// assert!(index.find("Emma has 42 apples").is_empty());
 /// ```
 #[derive(Debug, Clone)]

@@ -92,7 +92,7 @@ pub fn apply_beside_others(limits: &ResourceLimits) -> Result<(), LimitError> {
     let entries = fs_err::read_dir("/proc").map_err(LimitError::Others)?;
     let others: u64 = entries.flatten().filter_map(|entry| threads(&entry)).sum();
     let waiting = waiting_signals().map_err(LimitError::Signals)?;
-    // In a box of its own, the caller may have less already, and nobody may take more.
+    // Inside a box the hard limit is lower already, and cannot be raised.
     let set = |what, resource: Resource, value: u64| {
         let most = getrlimit(resource).maximum.unwrap_or(u64::MAX);
         set(what, resource, value.min(most))

@@ -47,7 +47,7 @@ pub struct AuditReport {
     /// The 95 % interval of the best submission's improvement on the test items: items drawn anew,
     /// in pairs with the base's. None before the final scores, or where the score is no mean.
     pub interval: Option<(f64, f64)>,
-    /// What came of grading again, if that was asked for.
+    /// How many scores were graded again; none if that was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regraded: Option<Regraded>,
 }

@@ -37,7 +37,7 @@ pub struct Regrade {
     pub launcher: Utf8PathBuf,
 }
 
-/// What came of it.
+/// How many scores were graded again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Regraded {
     /// Scores that were graded again: of a model on a part.
@@ -67,11 +67,11 @@ pub enum RegradeError {
     /// A grading ended without a score.
     #[error("failed to grade the model {model} on the {part} items: {why}")]
     Grade {
-        /// The model.
+        /// The hash of its weights and configuration.
         model: Digest,
-        /// The items.
+        /// Dev or test items.
         part: Part,
-        /// What happened.
+        /// Why the grader gave no score.
         why: String,
     },
 }
