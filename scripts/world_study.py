@@ -15,17 +15,7 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
-
-DRAWS = 10_000
-
-
-def by_item(scored):
-    return {item["id"]: item["score"] for item in scored["items"]}
-
-
-def events(run):
-    lines = (run / "sealed/ledger.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines]
+from graded_run import GradedRun, by_item, interval, shown
 
 
 def sft_of(run, task):
@@ -39,35 +29,16 @@ def sft_of(run, task):
     return by_item(json.loads(kept.read_text()))
 
 
-def scores_of(run):
+def scores_of(folder):
     """The test scores of base, SFT model and best submission, and dev scores in the order of submission."""
-    asked = tomllib.loads((run / "run.toml").read_text())
-    ledger = events(run)
-    graded = [event for event in ledger if event["event"] in ("graded", "cached")]
-    models = {event["id"]: event["model"] for event in ledger if event["event"] == "submitted"}
-    best = max(graded, key=lambda event: event["score"])
-
-    def tested(model):
-        return by_item(json.loads((run / f"sealed/results/test-{model}.json").read_text()))
-
+    asked = tomllib.loads((folder / "run.toml").read_text())
+    run = GradedRun(folder)
     scores = {
-        "base": tested(ledger[0]["base"]),
-        "sft": sft_of(run, f"{asked['suite']}/{asked['task']}"),
-        "best": tested(models[best["id"]]),
+        "base": by_item(run.tested(run.base)),
+        "sft": sft_of(folder, f"{asked['suite']}/{asked['task']}"),
+        "best": by_item(run.tested(run.best)),
     }
-    return scores, [event["score"] for event in graded]
-
-
-def interval(differences):
-    """The mean of a matrix of seeds and items, and its interval."""
-    rng = np.random.default_rng(0)
-    seeds, items = differences.shape
-    draws = []
-    for _ in range(DRAWS):
-        chosen = differences[rng.integers(seeds, size=seeds)][:, rng.integers(items, size=items)]
-        draws.append(chosen.mean())
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return f"{differences.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
+    return scores, run.dev
 
 
 def main():
@@ -84,9 +55,9 @@ def main():
         print(f"{run.name}: dev {' '.join(f'{score:.3f}' for score in dev)}")
     for name, scores in matrix.items():
         print(f"{name}: test {' '.join(f'{mean:.3f}' for mean in scores.mean(axis=1))}")
-    print(f"(a) best minus base: {interval(matrix['best'] - matrix['base'])}")
-    print(f"(b) best minus SFT: {interval(matrix['best'] - matrix['sft'])}")
-    print(f"    SFT minus base: {interval(matrix['sft'] - matrix['base'])}")
+    print(f"(a) best minus base: {shown(interval(matrix['best'] - matrix['base']))}")
+    print(f"(b) best minus SFT: {shown(interval(matrix['best'] - matrix['sft']))}")
+    print(f"    SFT minus base: {shown(interval(matrix['sft'] - matrix['base']))}")
     print(f"{len(runs)} seeds, {len(items)} items")
 
 

@@ -277,6 +277,13 @@ fn add_sandboxes(flags: &mut Table, addresses: &[String]) {
     }
 }
 
+/// Adds the folder of `--script-cache`, which wins over a config's.
+fn add_script_cache(flags: &mut Table, folder: Option<&Utf8Path>) {
+    if let Some(folder) = folder {
+        set_of_rollout(flags, "script_cache_folder", Value::String(folder.to_string()));
+    }
+}
+
 /// Puts the value of a flag where the setting is, in `rollout`.
 fn set_of_rollout(flags: &mut Table, key: &str, value: Value) {
     let rollout = flags.entry("rollout").or_insert_with(|| Value::Table(Table::new()));

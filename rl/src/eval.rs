@@ -21,7 +21,7 @@ use agents::play::World;
 use agents::remote::RemoteWorld;
 use agents::scaffold::react::{EpisodeRules, MleWorld};
 use agents::scaffold::scripted::{Approach, ScriptedLevel};
-use agents::script_cache::{CachedWorld, ScriptCache};
+use agents::script_cache::CachedWorld;
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::evaluation::Evaluation;
 use evals::runner::{
@@ -78,6 +78,14 @@ pub struct EvalSettings {
 }
 
 impl EvalSettings {
+    /// The keys that may change when an evaluation is resumed: what changes nothing but speed.
+    pub const FREE: [&str; 4] = [
+        "rollout.sandboxes",
+        "rollout.script_cache",
+        "rollout.script_cache_folder",
+        "rollout.workers",
+    ];
+
     /// Defaults for policies of this scale.
     pub fn defaults(scale: Scale) -> Self {
         Self {
@@ -168,7 +176,7 @@ pub fn run(
     let workers = settings.rollout.workers;
     let stream = root.child("scripted");
     // Shared by all agents: what a script does does not depend on who wrote it.
-    let script_cache = settings.rollout.script_cache.then(ScriptCache::default);
+    let script_cache = settings.rollout.open_script_cache(suite.sandbox())?;
     let local = script_cache.as_ref().map(|cache| CachedWorld::new(&world, cache));
     let local = local.as_ref().map_or(&world as &dyn World, |cached| cached);
     let format = settings.rules.tool_call_format;

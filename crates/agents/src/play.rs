@@ -12,6 +12,7 @@ use crate::trajectory::{
     TRAJECTORY_VERSION, Trajectory, TurnRecord,
 };
 use sandbox::env::Feedback;
+use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::time::Duration;
 use tasks::task::TaskId;
@@ -73,7 +74,8 @@ pub trait Play: Debug + Send {
 }
 
 /// What follows a turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// The observation to show to the agent, which goes on.
     Observe(String),
@@ -82,7 +84,8 @@ pub enum Reply {
 }
 
 /// What an environment returns when an episode has ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Closed {
     /// One entry per turn of the agent.
     pub turns: Vec<TurnRecord>,

@@ -8,17 +8,30 @@ use std::fs::TryLockError;
 use std::io::{self, Write as _};
 use tasks::files;
 
-/// Takes the lock of a folder, a file in it that is held until it is dropped; `None` if another process
-/// holds it.
-///
-/// # Errors
-/// An I/O error naming the file.
-pub fn lock(path: &Utf8Path) -> io::Result<Option<fs::File>> {
-    let lock = fs::OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
-    match lock.file().try_lock() {
-        Ok(()) => Ok(Some(lock)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
+/// The lock of a folder: a file in it, locked until this is dropped.
+#[derive(Debug)]
+pub struct FolderLock(fs::File);
+
+impl FolderLock {
+    /// Takes the lock whose file is `path`; `None` if another process holds it.
+    ///
+    /// # Errors
+    /// An I/O error naming the file.
+    pub fn take(path: &Utf8Path) -> io::Result<Option<Self>> {
+        let file = fs::OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+        match file.file().try_lock() {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // Closing is not enough: a child forked by another thread has the file open too, until it
+        // executes its program.
+        let _ = self.0.file().unlock();
     }
 }
 
@@ -88,10 +101,12 @@ mod tests {
         assert_eq!(lines.append(&[3, 4]).unwrap(), [4, 6]);
         assert_eq!(fs::read_to_string(&path).unwrap(), "1\n3\n4\n");
         assert_eq!(lines.length, 6);
-        let held = lock(&folder.join("lock")).unwrap();
-        assert!(held.is_some());
-        assert!(lock(&folder.join("lock")).unwrap().is_none());
+        let take = || FolderLock::take(&folder.join("lock")).unwrap();
+        let held = take().unwrap();
+        assert!(take().is_none());
+        // As a child does that has not executed its program yet.
+        let _still_open = held.0.file().try_clone().unwrap();
         drop(held);
-        assert!(lock(&folder.join("lock")).unwrap().is_some());
+        assert!(take().is_some());
     }
 }

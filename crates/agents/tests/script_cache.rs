@@ -61,6 +61,15 @@ fn recorded_episode_is_the_one_that_ran_under_the_same_rules_only() {
         assert_eq!(outcomes(&closed), outcomes(&plain));
     }
 
+    // What is kept in a folder serves another run.
+    let kept = Utf8Path::from_path(folder.path()).unwrap().join("scripts");
+    for expected in [false, true] {
+        let cache = ScriptCache::open(&kept, suite.sandbox()).unwrap();
+        let (found, closed) = play(&CachedWorld::new(&world, &cache), &suite, &turns("plan"));
+        assert_eq!((found, cached(&closed)), (replies.clone(), vec![expected; 5]));
+        assert_eq!((closed.reward, &closed.outcome), (plain.reward, &plain.outcome));
+    }
+
     // An observation that states a time is not recorded: the limit is 6 s, and a third of it 2 s.
     let slow = [python_turn("wait", "import time\ntime.sleep(2.5)\nprint('done')")];
     for _ in 0..2 {

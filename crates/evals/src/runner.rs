@@ -13,6 +13,7 @@ use agents::remote::RemoteError;
 use agents::scaffold::react::MleWorld;
 use agents::scaffold::runner::{RunnerContext, ScriptedError, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::{Approach, ScriptStyle};
+use agents::script_cache::ScriptCacheError;
 use agents::trajectory::{self, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -87,6 +88,9 @@ pub enum RunError {
     /// The servers on which episodes are to be played cannot be used.
     #[error(transparent)]
     Fleet(#[from] RemoteError),
+    /// The folder of the script cache cannot be used.
+    #[error(transparent)]
+    ScriptCache(#[from] ScriptCacheError),
     /// The reward's weights do not fit a task.
     #[error(transparent)]
     Reward(#[from] NoCeiling),

@@ -2,7 +2,7 @@
 
 use super::benchmark::BenchFlags;
 use super::policies::NamedPolicies;
-use super::{ProgressBars, RunFlags, add_sandboxes};
+use super::{ProgressBars, RunFlags, add_sandboxes, add_script_cache};
 use crate::eval::world::{ItemScore, WorldEvalSettings};
 use crate::eval::{self, EvalSettings};
 use crate::report::LearntSection;
@@ -31,6 +31,10 @@ pub(super) struct EvalArgs {
     /// rules (docs/DEPLOY.md); their token comes from `SANDBOX_TOKEN`.
     #[arg(long, value_name = "URL", value_delimiter = ',', conflicts_with = "bench")]
     sandboxes: Vec<String>,
+    /// Keep what scripts did in this folder, and run none that another run on this machine has run
+    /// before: all stages of a job share one folder.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["sandboxes", "world", "bench"])]
+    script_cache: Option<Utf8PathBuf>,
     #[command(flatten)]
     settings: EvalFlags,
     #[command(flatten)]
@@ -154,6 +158,7 @@ impl EvalArgs {
         let scale = policies.scale()?;
         let mut flags = Table::try_from(&self.settings)?;
         add_sandboxes(&mut flags, &self.sandboxes);
+        add_script_cache(&mut flags, self.script_cache.as_deref());
         flags.insert("policies".into(), toml::Value::try_from(policies.sources())?);
         if let Some(guide) = self.guide.settings() {
             flags.insert("guide".into(), toml::Value::try_from(guide)?);
@@ -164,7 +169,7 @@ impl EvalArgs {
         }
         let settings: EvalSettings = resolve(&defaults, config.as_deref(), flags, set)?;
         let settings = settings.check()?;
-        claim(out, &*settings, &["rollout.sandboxes", "rollout.script_cache", "rollout.workers"])?;
+        claim(out, &*settings, &EvalSettings::FREE)?;
         let device = self.common.device()?;
         let mut settings = settings.into_inner();
         settings.rollout.cache = policies.cache(&settings.rollout, settings.dtype, device)?;

@@ -23,7 +23,7 @@ pub(super) struct SftArgs {
     settings: SftFlags,
     /// Say what the run would take (tokens, updates, memory, seconds), and write nothing. With
     /// `--data` alone.
-    #[arg(long, requires = "data")]
+    #[arg(long)]
     dry_run: bool,
     /// With `--dry-run`: as one line of JSON.
     #[arg(long, requires = "dry_run")]
@@ -100,6 +100,11 @@ struct SftFlags {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     max_steps: Option<u32>,
+    /// Keep what scripts did in this folder, and run none that another run on this machine has run
+    /// before: all stages of a job share one folder.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["world", "data", "samples", "searches", "episodes"])]
+    #[serde(rename = "script_cache_folder", skip_serializing_if = "Option::is_none")]
+    script_cache: Option<Utf8PathBuf>,
     /// The old name of `--learning-rate`.
     #[arg(long, hide = true, allow_negative_numbers = true, conflicts_with = "learning_rate")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,6 +118,12 @@ impl SftArgs {
     /// If settings are invalid, the run fails, or it was stopped.
     pub(super) fn run(&self, bars: &ProgressBars) -> Result<String> {
         let RunFlags { out, config, set, .. } = &self.common;
+        // clap's `requires` says nothing where a flag is given that `data` conflicts with.
+        if self.dry_run && self.settings.data.is_empty() {
+            bail!(
+                "`--dry-run` says what a run on `--data` would take; with tasks, environments or episodes it has no answer: leave it out"
+            );
+        }
         let source = locate(&self.settings.model)?;
         let scale = scale_of(&source)?;
         let mut defaults = SftSettings::defaults(scale);
@@ -136,7 +147,7 @@ impl SftArgs {
             let json = || Ok(serde_json::to_string(&found)? + "\n");
             return if self.json { json() } else { Ok(found.to_string()) };
         }
-        claim(out, &*settings, &["workers"])?;
+        claim(out, &*settings, &["workers", "script_cache_folder"])?;
         guide::write(out, guide::SFT)?;
         self.from.roll_back(out)?;
         let stop = Stop::on_signals().context("failed to listen for signals")?;

@@ -2,8 +2,8 @@
 
 use super::device_memory::DeviceMemory;
 use super::{
-    Continue, ProgressBars, RunFlags, add_sandboxes, folder_of, host_memory, recipe_of, scale_of,
-    set_of_rollout,
+    Continue, ProgressBars, RunFlags, add_sandboxes, add_script_cache, folder_of, host_memory,
+    recipe_of, scale_of, set_of_rollout,
 };
 use crate::checkpoint::policy;
 use crate::checkpoint::source::{PolicySource, locate, tool_call_format};
@@ -44,6 +44,10 @@ pub(super) struct TrainArgs {
     /// (docs/DEPLOY.md); their token comes from `SANDBOX_TOKEN`.
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     sandboxes: Vec<String>,
+    /// Keep what scripts did in this folder, and run none that another run on this machine has run
+    /// before: all stages of a job share one folder.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["sandboxes", "world"])]
+    script_cache: Option<Utf8PathBuf>,
     /// How much of the device's memory the run may use, such as `80GiB`: its settings are chosen
     /// for that [default: what is free].
     #[arg(long, value_name = "SIZE")]
@@ -131,6 +135,7 @@ impl TrainArgs {
             set_of_rollout(&mut flags, "engine", engine.into());
         }
         add_sandboxes(&mut flags, &self.sandboxes);
+        add_script_cache(&mut flags, self.script_cache.as_deref());
         if let Some(url) = &self.learner_url {
             flags.insert(
                 "learner".into(),

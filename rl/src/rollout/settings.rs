@@ -7,6 +7,9 @@ use crate::generate::remote::{EngineSettings, RemoteGenerator};
 use crate::generate::sample::Sampling;
 use crate::model::{CpuLinear, Qwen3Config, has_onednn};
 use crate::run::settings::{SettingsError, require};
+use agents::script_cache::{ScriptCache, ScriptCacheError};
+use camino::Utf8PathBuf;
+use jail::exec::Sandbox;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tasks::units::ByteSize;
@@ -25,6 +28,7 @@ use tasks::units::ByteSize;
 /// | `context_overflow` | `end`; in `rl eval` `evict` | what happens at the context length: `end`, `evict`, `summarise` |
 /// | `deterministic` | `false` | episodes wait for each other, so that runs repeat to the bit |
 /// | `script_cache` | `true` but for large policies | scripts that were run before are answered from memory |
+/// | `script_cache_folder` | none | where scripts are remembered for other runs, too |
 /// | `engine` | none | see [`EngineSettings`]: engines on other machines sample the turns |
 /// | `sandboxes` | none: on this machine | addresses of the environment servers that play episodes |
 /// | `workers` | twice the processors | threads that run scripts and grade |
@@ -70,6 +74,11 @@ pub struct RolloutSettings {
     /// episodes, until a check finds that. Without effect in `rl eval --bench` and `rl serve`.
     #[serde(default)]
     pub script_cache: bool,
+    /// A folder in which recorded replies are kept for other runs on this machine, whatever the policy
+    /// ([`ScriptCache::open`]). Not with `sandboxes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub script_cache_folder: Option<Utf8PathBuf>,
     /// Inference engines on other machines that sample the turns; the trainer's own if there are
     /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,6 +142,21 @@ impl RolloutSettings {
         RemoteGenerator::new(engine, config, room, EngineSettings::key()?.as_ref())
     }
 
+    /// The cache of scripts, if there is one, for episodes in `sandbox`.
+    ///
+    /// # Errors
+    /// [`ScriptCacheError`] if its folder cannot be used.
+    pub fn open_script_cache(
+        &self,
+        sandbox: &Sandbox,
+    ) -> Result<Option<ScriptCache>, ScriptCacheError> {
+        let open = || match &self.script_cache_folder {
+            Some(folder) => ScriptCache::open(folder, sandbox),
+            None => Ok(ScriptCache::default()),
+        };
+        self.script_cache.then(open).transpose()
+    }
+
     /// Whether adapters are merged for generation.
     pub fn merges_adapters(&self) -> bool {
         self.merge_adapters.unwrap_or(true)
@@ -172,6 +196,17 @@ impl RolloutSettings {
         )?;
         self.engine.as_ref().map_or(Ok(()), EngineSettings::check)?;
         fleet::check(&self.sandboxes)?;
+        if let Some(folder) = &self.script_cache_folder {
+            let key = "rollout.script_cache_folder";
+            require(self.script_cache, key, folder, "none with `rollout.script_cache = false`")?;
+            let is_here = self.sandboxes.is_empty();
+            require(
+                is_here,
+                key,
+                folder,
+                "none with `rollout.sandboxes`, whose machines are others",
+            )?;
+        }
         self.sampling.check().map_err(|error| SettingsError::Range {
             key: match error.field {
                 "temperature" => "rollout.sampling.temperature",

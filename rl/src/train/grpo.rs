@@ -262,7 +262,7 @@ fn run_on_corpus(
             (operators as &dyn World, Items::questions(operators, tokenizer, &settings.rollout)?)
         }
     };
-    let script_cache = settings.rollout.script_cache.then(ScriptCache::default);
+    let script_cache = settings.rollout.open_script_cache(suite.sandbox())?;
     let cached = script_cache.as_ref().map(|cache| CachedWorld::new(world, cache));
     let world = cached.as_ref().map_or(world, |cached| cached as &dyn World);
     if settings.validate_every > 0 {

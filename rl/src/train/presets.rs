@@ -149,6 +149,7 @@ impl Scale {
             deterministic: false,
             // A tiny policy writes the same scripts again and again, a large one hardly ever.
             script_cache: !self.is_large(),
+            script_cache_folder: None,
             engine: None,
             sandboxes: Vec::new(),
             workers,

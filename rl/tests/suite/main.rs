@@ -18,6 +18,7 @@ mod foreign;
 mod generation;
 mod guide_server;
 mod guided;
+mod kept_scripts;
 mod killed;
 mod log_run;
 mod loops;

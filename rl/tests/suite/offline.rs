@@ -172,6 +172,19 @@ fn dry_run_says_what_a_run_takes_and_writes_nothing() {
     assert!(!out.exists(), "a dry run leaves nothing");
 }
 
+#[test]
+fn dry_run_without_data_is_refused() {
+    for others in ["--world", "--tasks"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_rl"))
+            .args(["sft", "--dry-run", others, "nowhere", "--out", "nowhere/run"])
+            .output()
+            .unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert!(error.contains("`--dry-run`") && error.contains("`--data`"), "{error}");
+    }
+}
+
 /// Pairs that prefer the answer `1 1` to `2 2`, whatever is asked.
 fn pairs(dir: &Utf8Path) -> Utf8PathBuf {
     let path = dir.join("pairs.jsonl");

@@ -20,7 +20,7 @@ use super::ids::ConversationId;
 use super::settings::StoreSettings;
 use super::turn::StoredTurn;
 use crate::run::journal::Blobs;
-use crate::synced_lines::{SyncedLines, lock};
+use crate::synced_lines::{FolderLock, SyncedLines};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub struct Store {
     conversations: RwLock<BTreeMap<ConversationId, Arc<Mutex<Kept>>>>,
     observer: OnceLock<Observer>,
     /// Held until the store is dropped.
-    _lock: fs::File,
+    _lock: FolderLock,
 }
 
 impl fmt::Debug for Store {
@@ -221,7 +221,7 @@ impl Store {
     /// [`StoreError`].
     pub fn open(folder: &Utf8Path) -> Result<Self, StoreError> {
         fs::create_dir_all(conversations_of(folder))?;
-        let held = lock(&folder.join("lock"))?;
+        let held = FolderLock::take(&folder.join("lock"))?;
         let held = held.ok_or_else(|| StoreError::Locked(folder.to_owned()))?;
         let settings = StoreSettings::of(folder)?;
         let mut conversations = BTreeMap::new();

@@ -14,7 +14,7 @@ use super::player::Asked;
 use super::turn::TurnFacts;
 use crate::guide::guidance::DeliveredGuidance;
 use crate::guide::ids::ConversationId;
-use crate::synced_lines::{SyncedLines, lock};
+use crate::synced_lines::{FolderLock, SyncedLines};
 use crate::trajectory::EpisodeEnding;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -281,7 +281,7 @@ impl Blobs {
 pub struct Journal {
     file: SyncedLines,
     /// Held until the journal is dropped.
-    _lock: fs::File,
+    _lock: FolderLock,
 }
 
 impl Journal {
@@ -292,7 +292,8 @@ impl Journal {
     /// [`JournalError`].
     pub fn open(run: &Utf8Path) -> Result<(Self, Vec<JournalLine>), JournalError> {
         fs::create_dir_all(run)?;
-        let lock = lock(&run.join("lock"))?.ok_or_else(|| JournalError::Locked(run.to_owned()))?;
+        let lock = FolderLock::take(&run.join("lock"))?
+            .ok_or_else(|| JournalError::Locked(run.to_owned()))?;
         let path = journal_path(run);
         let file = SyncedLines::open(&path)?;
         let lines = read_lines(&path)?;

@@ -55,6 +55,13 @@ for name in NAMES:
 print(json.dumps([\".\".join(map(str, sys.version_info[:3])), found]))
 ";
 
+const ASK_ALL: &str = "\
+import json, sys
+from importlib.metadata import distributions
+found = {d.metadata[\"Name\"]: d.version for d in distributions()}
+print(json.dumps([\".\".join(map(str, sys.version_info[:3])), found]))
+";
+
 /// The Python that scripts run with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -85,13 +92,29 @@ pub fn installed(
     names: &[&str],
 ) -> Result<(String, BTreeMap<String, String>), PythonFactsError> {
     let names = serde_json::to_string(names).expect("texts");
+    answer(sandbox, &ASK.replace("NAMES", &names))
+}
+
+/// What a script prints that asks for versions.
+fn answer(
+    sandbox: &Sandbox,
+    script: &str,
+) -> Result<(String, BTreeMap<String, String>), PythonFactsError> {
     let workspace = sandbox.empty_workspace().map_err(EpisodeFault::Execution)?;
-    let run = workspace
-        .run(&ASK.replace("NAMES", &names), &RunLimits::default())
-        .map_err(EpisodeFault::Execution)?;
+    let run = workspace.run(script, &RunLimits::default()).map_err(EpisodeFault::Execution)?;
     let printed = run.stdout.text();
     serde_json::from_str(printed.trim())
         .map_err(|_| PythonFactsError::Answer(format!("it {}; {}", run.outcome, run.stderr.text())))
+}
+
+/// The version of the Python of `sandbox`, and versions of all packages that are installed.
+///
+/// # Errors
+/// [`PythonFactsError`].
+pub fn all_installed(
+    sandbox: &Sandbox,
+) -> Result<(String, BTreeMap<String, String>), PythonFactsError> {
+    answer(sandbox, ASK_ALL)
 }
 
 impl PythonFacts {

@@ -1,10 +1,13 @@
 //! The store of recorded replies, shared by the threads of a run.
 
+use super::file::{AnswerFile, MachineFacts, ScriptCacheError};
 use super::key::Key;
 use crate::play::{Closed, Reply};
 use crate::reward::Reward;
 use crate::trajectory::TurnRecord;
-use jail::exec::Outcome;
+use camino::Utf8Path;
+use jail::exec::{Outcome, Sandbox};
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -60,6 +63,8 @@ struct CacheState {
     /// Keys whose answer is being found by a real run.
     running: HashSet<Key>,
     counts: ScriptCacheUse,
+    /// Where answers are kept for other runs.
+    file: Option<AnswerFile>,
 }
 
 #[derive(Debug)]
@@ -71,7 +76,8 @@ struct CacheEntry {
 }
 
 /// What is known of a key.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Answer {
     /// The reply to the last turn, with its record.
     Turn(Reply, TurnRecord),
@@ -116,6 +122,33 @@ impl ScriptCache {
         Self { most_bytes, check_one_in, state: Mutex::default(), released: Condvar::new() }
     }
 
+    /// A cache that knows what earlier runs on this machine have kept in `folder`, and keeps what it
+    /// records there. Answers hold for this program, this processor, and the sandbox's Python with its
+    /// packages; others have a file of their own. Pretrained weights that the sandbox offers to scripts
+    /// must stay as they are. A file of more than 256 MiB is begun anew. Of several processes at once the
+    /// first one writes.
+    ///
+    /// # Errors
+    /// [`ScriptCacheError`].
+    pub fn open(folder: &Utf8Path, sandbox: &Sandbox) -> Result<Self, ScriptCacheError> {
+        Self::default().with_file(folder, &MachineFacts::ask(sandbox)?)
+    }
+
+    /// The same cache, with the answers that are kept in `folder` under these facts.
+    pub(super) fn with_file(
+        self,
+        folder: &Utf8Path,
+        facts: &MachineFacts,
+    ) -> Result<Self, ScriptCacheError> {
+        let most_bytes = self.most_bytes;
+        let mut state = self.state();
+        state.file = AnswerFile::open(folder, facts, most_bytes, |key, answer| {
+            state.record(key, answer, most_bytes);
+        })?;
+        drop(state);
+        Ok(self)
+    }
+
     /// What it was used for since the last call.
     pub fn take_use(&self) -> ScriptCacheUse {
         std::mem::take(&mut self.state().counts)
@@ -151,13 +184,16 @@ impl ScriptCache {
         Lookup::Unknown(Claim { cache: self, key })
     }
 
-    /// Records an answer, unless it is known that answers vary.
+    /// Records an answer, unless it is known that answers vary. That they do is not kept: a limit may
+    /// have ended a script, which another run has the time for.
     pub(super) fn insert(&self, key: Key, answer: Answer) {
         let mut state = self.state();
         let known = state.find(key, self.most_bytes).map(|entry| &entry.answer);
         if !matches!(known, Some(Answer::Varies)) {
-            let bytes = answer.bytes();
-            state.insert(key, CacheEntry { answer, bytes, hits: 0 }, self.most_bytes);
+            if answer != Answer::Varies {
+                state.keep(key, &answer);
+            }
+            state.record(key, answer, self.most_bytes);
         }
     }
 
@@ -172,8 +208,11 @@ impl ScriptCache {
     /// Drops what is recorded, because a real run differed from it, and counts that. From now on
     /// nothing is recorded for the key.
     pub(super) fn forget(&self, key: Key) {
-        self.insert(key, Answer::Varies);
-        self.state().counts.mismatches += 1;
+        let mut state = self.state();
+        // Earlier runs may have kept an answer.
+        state.keep(key, &Answer::Varies);
+        state.record(key, Answer::Varies, self.most_bytes);
+        state.counts.mismatches += 1;
     }
 
     /// Counts a script that an agent asked for.
@@ -201,6 +240,21 @@ impl CacheState {
             self.insert(key, entry, most_bytes);
         }
         self.newer.get_mut(&key)
+    }
+
+    fn record(&mut self, key: Key, answer: Answer, most_bytes: u64) {
+        let bytes = answer.bytes();
+        self.insert(key, CacheEntry { answer, bytes, hits: 0 }, most_bytes);
+    }
+
+    /// Keeps an answer for other runs, if there is a file for that. One that cannot be written to is
+    /// given up, and the run goes on.
+    fn keep(&mut self, key: Key, answer: &Answer) {
+        let Some(file) = &mut self.file else { return };
+        if let Err(error) = file.append(key, answer) {
+            tracing::warn!(%error, "scripts are not kept any more for later runs");
+            self.file = None;
+        }
     }
 
     fn insert(&mut self, key: Key, entry: CacheEntry, most_bytes: u64) {

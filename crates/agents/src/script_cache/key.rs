@@ -1,5 +1,7 @@
 //! Addresses of recorded replies.
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tasks::task::Task;
 
 /// The address of an episode's turns so far, or of the end after them: a BLAKE3 hash over the
@@ -41,6 +43,19 @@ impl Key {
         let mut hasher = blake3::Hasher::new_keyed(&self.0);
         hasher.update(&[kind]).update(message);
         Self(*hasher.finalize().as_bytes())
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&blake3::Hash::from(self.0).to_hex())
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let hex = String::deserialize(deserializer)?;
+        Ok(Self(blake3::Hash::from_hex(hex).map_err(D::Error::custom)?.into()))
     }
 }
 

@@ -9,14 +9,15 @@
 //! It must never change a result: a reply is recorded only if it follows from the turns alone
 //! ([`Play::is_repeatable`]), and one recorded reply in fifty is compared with a real run.
 //!
-//! The cache is in memory, for one run of a program. Whether a turn was cached is in its
-//! [`TurnRecord`]; it and the seconds of a turn depend on what ran before and beside it, and nothing
-//! else does.
+//! The cache is in memory, for one run of a program, and in a folder too where one is given: then the
+//! runs on a machine answer each other's scripts. Whether a turn was cached is in its [`TurnRecord`]; it
+//! and the seconds of a turn depend on what ran before and beside it, and nothing else does.
 //!
 //! [`Play::is_repeatable`]: crate::play::Play::is_repeatable
 //! [`TurnRecord`]: crate::trajectory::TurnRecord
 
 mod cache;
+mod file;
 mod key;
 mod play;
 #[cfg(test)]
@@ -24,5 +25,6 @@ mod tests;
 mod world;
 
 pub use cache::{ScriptCache, ScriptCacheUse};
+pub use file::ScriptCacheError;
 pub(crate) use key::task_key;
 pub use world::CachedWorld;

@@ -1,11 +1,14 @@
 //! Cached episodes against those of an environment that counts what it runs.
 
 use super::cache::{ScriptCache, ScriptCacheUse};
+use super::file::{MachineFacts, ScriptCacheError};
 use super::world::CachedWorld;
 use crate::play::{Closed, Play, Reply, World};
 use crate::prompt::{Prompt, PromptError};
 use crate::reward::Reward;
 use crate::trajectory::{EnvironmentVerdict, EpisodeEnding, EpisodeOutcome, Tool, TurnRecord};
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
 use jail::exec::Outcome;
 use proptest::prelude::*;
 use sandbox::env::EpisodeFault;
@@ -210,6 +213,111 @@ fn episode_of_hits_alone_opens_no_real_one() {
     assert_eq!((second.0, uncached(second.1)), first);
     assert_eq!(cache.take_use(), counts(4, 2, 0, 0));
     assert_eq!(cache.take_use(), ScriptCacheUse::default());
+}
+
+/// A cache that compares nothing, with what is kept in a folder for machines with this Python.
+fn kept_in(folder: &Utf8Path, python: &str) -> Result<ScriptCache, ScriptCacheError> {
+    unchecked().with_file(folder, &MachineFacts::of_python(python))
+}
+
+/// The only file of answers in a folder.
+fn only_file(folder: &Utf8Path) -> Utf8PathBuf {
+    let files = folder.read_dir_utf8().unwrap().map(|entry| entry.unwrap().into_path());
+    let mut files = files.filter(|path| path.extension() == Some("jsonl"));
+    let file = files.next().unwrap();
+    assert_eq!(files.next(), None);
+    file
+}
+
+fn with_folder(test: impl FnOnce(&Utf8Path)) {
+    let folder = tempfile::tempdir().unwrap();
+    test(&Utf8Path::from_path(folder.path()).unwrap().join("scripts"));
+}
+
+#[test]
+fn kept_answers_serve_later_runs_under_the_same_facts() {
+    with_folder(|folder| {
+        let world = WordWorld::default();
+        let turns = ["a", "malformed", "broken", "answer"];
+        let cache = kept_in(folder, "3.11.2").unwrap();
+        let first = play(&CachedWorld::new(&world, &cache), &turns);
+        drop(cache);
+        world.take_ran();
+        let cache = kept_in(folder, "3.11.2").unwrap();
+        let second = play(&CachedWorld::new(&world, &cache), &turns);
+        assert_eq!((world.take_ran().len(), cached(&second.1)), (0, vec![true; 4]));
+        assert_eq!((second.0, uncached(second.1)), first);
+        let other = kept_in(folder, "3.12.0").unwrap();
+        play(&CachedWorld::new(&world, &other), &turns);
+        assert_eq!(world.take_ran(), turns);
+    });
+}
+
+#[test]
+fn answer_that_a_check_took_back_is_unknown_to_later_runs() {
+    with_folder(|folder| {
+        let world = WordWorld::default();
+        let turns = ["random", "answer"];
+        play(&CachedWorld::new(&world, &kept_in(folder, "3").unwrap()), &turns);
+        let checking = ScriptCache::new(1 << 20, 1);
+        let checking = checking.with_file(folder, &MachineFacts::of_python("3")).unwrap();
+        play(&CachedWorld::new(&world, &checking), &turns);
+        assert_eq!(checking.take_use().mismatches, 1);
+        drop(checking);
+        world.take_ran();
+        let cache = kept_in(folder, "3").unwrap();
+        let (_, closed) = play(&CachedWorld::new(&world, &cache), &turns);
+        assert_eq!((cached(&closed)[0], world.take_ran().len()), (false, 2));
+    });
+}
+
+#[test]
+fn script_that_a_limit_ended_may_be_recorded_by_a_later_run() {
+    with_folder(|folder| {
+        let world = WordWorld::default();
+        let cache = kept_in(folder, "3").unwrap();
+        play(&CachedWorld::new(&world, &cache), &["a", "slow"]);
+        drop(cache);
+        // The facts and the answer to `a`.
+        assert_eq!(fs::read_to_string(only_file(folder)).unwrap().lines().count(), 2);
+    });
+}
+
+#[test]
+fn of_two_processes_one_writes_and_both_read() {
+    with_folder(|folder| {
+        let world = WordWorld::default();
+        let writer = kept_in(folder, "3").unwrap();
+        play(&CachedWorld::new(&world, &writer), &["a"]);
+        let reader = kept_in(folder, "3").unwrap();
+        world.take_ran();
+        let (_, closed) = play(&CachedWorld::new(&world, &reader), &["a"]);
+        assert_eq!((cached(&closed), world.take_ran().len()), (vec![true], 0));
+        let kept = fs::read_to_string(only_file(folder)).unwrap();
+        play(&CachedWorld::new(&world, &reader), &["b"]);
+        assert_eq!(fs::read_to_string(only_file(folder)).unwrap(), kept);
+    });
+}
+
+#[test]
+fn torn_line_is_removed_and_a_line_that_is_no_answer_refused() {
+    with_folder(|folder| {
+        let world = WordWorld::default();
+        play(&CachedWorld::new(&world, &kept_in(folder, "3").unwrap()), &["a", "answer"]);
+        let file = only_file(folder);
+        let whole = fs::read_to_string(&file).unwrap();
+        fs::write(&file, format!("{whole}{{\"key\":\"00")).unwrap();
+        drop(kept_in(folder, "3").unwrap());
+        assert_eq!(fs::read_to_string(&file).unwrap(), whole);
+        fs::write(&file, format!("{whole}{{\"key\":\"00\"}}\n")).unwrap();
+        let error = kept_in(folder, "3").unwrap_err();
+        let line = whole.lines().count() + 1;
+        assert!(matches!(error, ScriptCacheError::Line { line: found, .. } if found == line));
+        // One that is larger than a cache may be is begun anew.
+        fs::write(&file, format!("{whole}{}\n", "x".repeat(1 << 20))).unwrap();
+        drop(kept_in(folder, "3").unwrap());
+        assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 1);
+    });
 }
 
 #[test]

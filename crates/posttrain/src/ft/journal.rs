@@ -10,7 +10,7 @@ use super::experiment::{Experiment, best_of};
 use super::planner::Opinion;
 use super::proposal::Proposal;
 use crate::Digest;
-use agents::synced_lines::{SyncedLines, lock};
+use agents::synced_lines::{FolderLock, SyncedLines};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
@@ -205,7 +205,7 @@ pub struct Journal {
     lines: SyncedLines,
     state: FtState,
     /// Held while the journal is open.
-    _lock: fs::File,
+    _lock: FolderLock,
 }
 
 /// Why a journal cannot be used.
@@ -242,7 +242,7 @@ impl Journal {
     /// [`JournalError`].
     pub fn open(folder: &Utf8Path, task: &str, asked: Digest) -> Result<Self, JournalError> {
         fs::create_dir_all(folder)?;
-        let held = lock(&folder.join(LOCK))?;
+        let held = FolderLock::take(&folder.join(LOCK))?;
         let held = held.ok_or_else(|| JournalError::Busy(folder.to_owned()))?;
         let path = folder.join(FILE);
         let mut state = FtState::default();

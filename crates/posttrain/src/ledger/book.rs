@@ -5,7 +5,7 @@ use super::event::{Event, RunFacts};
 use super::state::{State, StateError};
 use crate::clock::{BudgetChange, Clock, Origin, TimeSource};
 use crate::digest::Digest;
-use agents::synced_lines::{SyncedLines, lock};
+use agents::synced_lines::{FolderLock, SyncedLines};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ pub struct Ledger {
     state: State,
     clock: Clock,
     /// Held until the ledger is dropped.
-    _lock: fs::File,
+    _lock: FolderLock,
 }
 
 impl Ledger {
@@ -192,8 +192,8 @@ impl Ledger {
     }
 }
 
-fn take_lock(folder: &Utf8Path) -> Result<fs::File, LedgerError> {
-    lock(&folder.join("lock"))?.ok_or_else(|| LedgerError::Locked(folder.to_owned()))
+fn take_lock(folder: &Utf8Path) -> Result<FolderLock, LedgerError> {
+    FolderLock::take(&folder.join("lock"))?.ok_or_else(|| LedgerError::Locked(folder.to_owned()))
 }
 
 fn path(folder: &Utf8Path) -> Utf8PathBuf {

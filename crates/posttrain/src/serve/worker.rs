@@ -7,6 +7,7 @@ use crate::digest::Digest;
 use crate::fault::Fault;
 use crate::grade::{Busy, GradeEnd};
 use crate::ledger::{Event, LedgerError, Protocol, Scored, Submission, Which};
+use agents::synced_lines::FolderLock;
 use std::thread::sleep;
 use std::time::Duration;
 use tasks::files;
@@ -152,10 +153,10 @@ fn score(shared: &Shared, model: Digest, part: Part) -> Result<Scored, GradeEnd>
 }
 
 /// Waits until no other server grades on the device.
-fn take_device(shared: &Shared) -> Result<Option<fs_err::File>, Fault> {
+fn take_device(shared: &Shared) -> Result<Option<FolderLock>, Fault> {
     let Some(path) = &shared.config.device_lock else { return Ok(None) };
     loop {
-        if let Some(lock) = agents::synced_lines::lock(path)? {
+        if let Some(lock) = FolderLock::take(path)? {
             return Ok(Some(lock));
         }
         pause(shared, DEVICE)?;

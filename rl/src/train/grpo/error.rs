@@ -11,6 +11,7 @@ use crate::train::learner::LearnerError;
 use crate::world::WorldError;
 use agents::prompt::PromptError;
 use agents::remote::RemoteError;
+use agents::script_cache::ScriptCacheError;
 use agents::search::samples::SearchReadError;
 use sandbox::env::SuiteError;
 use sandbox::reward::NoCeiling;
@@ -34,6 +35,9 @@ pub enum TrainError {
          `rollout.sandboxes` (`--sandboxes`)"
     )]
     SearchesOnFleet,
+    /// The folder of the script cache cannot be used.
+    #[error(transparent)]
+    ScriptCache(#[from] ScriptCacheError),
     /// The reward's weights do not fit a task.
     #[error(transparent)]
     Reward(#[from] NoCeiling),

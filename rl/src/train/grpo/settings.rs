@@ -171,7 +171,7 @@ pub struct DynamicSampling {
 impl TrainSettings {
     /// The keys that may change when a run is resumed: how long it is and what is kept; and what
     /// changes nothing but speed or messages.
-    pub const FREE: [&str; 11] = [
+    pub const FREE: [&str; 12] = [
         "steps",
         "early_stopping_patience",
         "keep",
@@ -181,6 +181,7 @@ impl TrainSettings {
         "rollout.engine",
         "rollout.sandboxes",
         "rollout.script_cache",
+        "rollout.script_cache_folder",
         "rollout.workers",
         "watchdog_seconds",
     ];

@@ -10,6 +10,7 @@ use crate::train::records::RecordsError;
 use crate::world::WorldError;
 use agents::guide::export::SampleError;
 use agents::scaffold::runner::ScriptedError;
+use agents::script_cache::ScriptCacheError;
 use agents::search::samples::SearchReadError;
 use agents::trajectory::TrajectoryError;
 use camino::Utf8PathBuf;
@@ -22,6 +23,9 @@ pub enum SftError {
     /// No place to play.
     #[error(transparent)]
     Suite(#[from] SuiteError),
+    /// The folder of the script cache cannot be used.
+    #[error(transparent)]
+    ScriptCache(#[from] ScriptCacheError),
     /// The agents could not play.
     #[error(transparent)]
     Scripted(#[from] ScriptedError<Halt>),

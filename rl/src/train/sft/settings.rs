@@ -234,6 +234,11 @@ pub struct SftSettings {
     pub keep: usize,
     /// Threads that run the scripted agents.
     pub workers: usize,
+    /// A folder in which replies to scripts are kept for other runs on this machine, as
+    /// `rollout.script_cache_folder` of `rl train`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub script_cache_folder: Option<Utf8PathBuf>,
     /// The optimizer's settings, gradient clipping included.
     pub adam: AdamConfig,
     /// The rules of episodes.
@@ -291,6 +296,7 @@ impl SftSettings {
             checkpoint_every: 50,
             keep: 2,
             workers: rollout.workers,
+            script_cache_folder: None,
             adam: AdamConfig::default(),
             rules: scale.rules(),
         }

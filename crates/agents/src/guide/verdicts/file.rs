@@ -4,7 +4,7 @@
 use super::record::{VERDICTS_VERSION, VerdictRecord};
 use crate::guide::ids::ConversationId;
 use crate::guide::store::folder_of;
-use crate::synced_lines::{SyncedLines, lock};
+use crate::synced_lines::{FolderLock, SyncedLines};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use std::io;
@@ -84,7 +84,7 @@ pub struct JudgedFile {
     /// The number of the last line.
     seq: u64,
     /// Held until it is dropped.
-    _lock: fs::File,
+    _lock: FolderLock,
 }
 
 impl JudgedFile {
@@ -96,7 +96,7 @@ impl JudgedFile {
         store: &Utf8Path,
         id: &ConversationId,
     ) -> Result<(Self, Vec<VerdictRecord>), JudgedError> {
-        let held = lock(&folder_of(store, id).join("verdicts.lock"))?;
+        let held = FolderLock::take(&folder_of(store, id).join("verdicts.lock"))?;
         let held = held.ok_or_else(|| JudgedError::Locked(id.clone()))?;
         let lines = SyncedLines::open(&path_of(store, id))?;
         let known = read_judged(store, id)?;
