@@ -64,7 +64,7 @@ fn recorded_episode_is_the_one_that_ran_under_the_same_rules_only() {
     // What is kept in a folder serves another run.
     let kept = Utf8Path::from_path(folder.path()).unwrap().join("scripts");
     for expected in [false, true] {
-        let cache = ScriptCache::open(&kept, suite.sandbox()).unwrap();
+        let cache = ScriptCache::open(Some(&kept), suite.sandbox()).unwrap();
         let (found, closed) = play(&CachedWorld::new(&world, &cache), &suite, &turns("plan"));
         assert_eq!((found, cached(&closed)), (replies.clone(), vec![expected; 5]));
         assert_eq!((closed.reward, &closed.outcome), (plain.reward, &plain.outcome));

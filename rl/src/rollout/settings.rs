@@ -150,10 +150,7 @@ impl RolloutSettings {
         &self,
         sandbox: &Sandbox,
     ) -> Result<Option<ScriptCache>, ScriptCacheError> {
-        let open = || match &self.script_cache_folder {
-            Some(folder) => ScriptCache::open(folder, sandbox),
-            None => Ok(ScriptCache::default()),
-        };
+        let open = || ScriptCache::open(self.script_cache_folder.as_deref(), sandbox);
         self.script_cache.then(open).transpose()
     }
 

@@ -122,16 +122,19 @@ impl ScriptCache {
         Self { most_bytes, check_one_in, state: Mutex::default(), released: Condvar::new() }
     }
 
-    /// A cache that knows what earlier runs on this machine have kept in `folder`, and keeps what it
-    /// records there. Answers hold for this program, this processor, and the sandbox's Python with its
+    /// A cache that, with a `folder`, knows what earlier runs on this machine have kept there, and keeps
+    /// what it records. Answers hold for this program, this processor, and the sandbox's Python with its
     /// packages; others have a file of their own. Pretrained weights that the sandbox offers to scripts
     /// must stay as they are. A file of more than 256 MiB is begun anew. Of several processes at once the
     /// first one writes.
     ///
     /// # Errors
     /// [`ScriptCacheError`].
-    pub fn open(folder: &Utf8Path, sandbox: &Sandbox) -> Result<Self, ScriptCacheError> {
-        Self::default().with_file(folder, &MachineFacts::ask(sandbox)?)
+    pub fn open(folder: Option<&Utf8Path>, sandbox: &Sandbox) -> Result<Self, ScriptCacheError> {
+        match folder {
+            Some(folder) => Self::default().with_file(folder, &MachineFacts::ask(sandbox)?),
+            None => Ok(Self::default()),
+        }
     }
 
     /// The same cache, with the answers that are kept in `folder` under these facts.

@@ -5,8 +5,8 @@
 //! <folder>/<machine>.lock    held by the process that appends
 //! ```
 //!
-//! `<machine>` is a hash of the first line. A machine with another processor, or a Python with other
-//! packages, has a file of its own, so that a folder may be on a disk which machines share.
+//! `<machine>` is a hash of the first line. Another build of the program, another processor or a Python
+//! with other packages has a file of its own, so that a folder may be on a disk which machines share.
 
 use super::cache::Answer;
 use super::key::Key;
@@ -35,9 +35,9 @@ pub enum ScriptCacheError {
     /// A line is no answer.
     #[error("line {line} of `{path}` is no answer of a script; remove the file, which is a cache")]
     Line {
-        /// The file.
+        /// The file, which can be removed: what it had is run again.
         path: Utf8PathBuf,
-        /// From 1.
+        /// The number of the line, from 1.
         line: usize,
         /// What is wrong with it.
         #[source]
@@ -139,10 +139,11 @@ impl AnswerFile {
         let path = folder.join(format!("{}.jsonl", &name[..16]));
         let lock = FolderLock::take(&path.with_extension("lock"))?;
         if lock.is_some() && path.exists() {
-            files::remove_torn_line(&path)?;
             if fs::metadata(&path)?.len() > most_bytes {
                 tracing::info!(%path, "the script cache has grown too large and is begun anew");
                 fs::remove_file(&path)?;
+            } else {
+                files::remove_torn_line(&path)?;
             }
         }
         read(&path, lock.is_some(), &mut known)?;
@@ -165,7 +166,8 @@ impl AnswerFile {
     }
 }
 
-/// Reads all answers of a file, if there is one. `is_whole` says that nobody is writing its last line.
+/// Reads the answers of a file, if it exists. Unless it `is_whole`, another process may be writing the last
+/// line, which is then left out.
 fn read(
     path: &Utf8Path,
     is_whole: bool,

@@ -65,10 +65,7 @@ pub(super) fn demonstrate(
         bar.set_position(played.len() as u64);
         let world = MleWorld { suite: &suite, rules: &settings.rules };
         // Two attempts are often the same script.
-        let cache = match &settings.script_cache_folder {
-            Some(folder) => ScriptCache::open(folder, suite.sandbox())?,
-            None => ScriptCache::default(),
-        };
+        let cache = ScriptCache::open(settings.script_cache_folder.as_deref(), suite.sandbox())?;
         let stage = RunnerContext {
             world: &CachedWorld::new(&world, &cache),
             format: settings.rules.tool_call_format,
